@@ -1,0 +1,121 @@
+//! After a crash: every open intent whose runtime is gone gets a receipt (E8, E10, F9).
+//!
+//! The tool looks at the resource where it can; where nobody can know, the receipt says `ambiguous` and a person
+//! settles it. An effect is never done again from here.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::Value;
+use wire::receipt::{PROTOCOL, Runtime, Times, Usage};
+use wire::{Code, Error, Receipt, Status};
+
+use crate::bounds;
+use crate::call::Engine;
+use crate::ports::{Entry, Intent, JournalError, Recorded};
+use crate::registry::Registry;
+use crate::tool::Reconciled;
+
+impl Engine {
+    /// Settles what runtimes before this one left open; the receipts that were written.
+    ///
+    /// # Errors
+    /// [`JournalError`] if the ledger does not answer; what was not settled is found again at the next start.
+    pub fn recover(&self, registry: &Registry) -> Result<Vec<Receipt>, JournalError> {
+        let mut settled = Vec::new();
+        for intent in self.journal().take_abandoned(bounds::RECOVERIES)? {
+            let reconciled = reconcile(registry, &intent);
+            let receipt =
+                self.settle(&intent, reconciled)
+                    .seal()
+                    .map_err(|error| JournalError {
+                        doing: "seal a recovered receipt",
+                        reason: error.to_string(),
+                    })?;
+            let arguments = Some(Value::Object(intent.call.arguments.clone()));
+            let entry = Entry {
+                receipt,
+                arguments,
+                observed: Vec::new(),
+                owns_call_id: true,
+            };
+            match self.journal().record(&entry)? {
+                Recorded::Stored => settled.push(entry.receipt),
+                Recorded::Existing(receipt) => settled.push(*receipt),
+            }
+        }
+        Ok(settled)
+    }
+
+    fn settle(&self, intent: &Intent, reconciled: Reconciled) -> Receipt {
+        let now = self.now();
+        let (status, result, error) = match reconciled {
+            Reconciled::Happened(facts) => (Status::Succeeded, Some(facts), None),
+            Reconciled::DidNotHappen => {
+                let message = "the runtime ended before the effect happened; nothing was changed";
+                (
+                    Status::Failed,
+                    None,
+                    Some(Error::new(Code::Interrupted, message)),
+                )
+            }
+            Reconciled::Unknown(why) => {
+                let message = format!("the runtime ended while the effect was under way: {why}");
+                (
+                    Status::Ambiguous,
+                    None,
+                    Some(Error::new(Code::Ambiguous, message)),
+                )
+            }
+        };
+        let call = &intent.call;
+        Receipt {
+            protocol_version: PROTOCOL.to_owned(),
+            receipt_id: intent.arguments_digest.clone(),
+            call_id: call.call_id.clone(),
+            task_id: call.task_id.clone(),
+            attempt_id: call.attempt_id.clone(),
+            logical_effect_id: call.logical_effect_id.clone(),
+            idempotency_key: call.idempotency_key.clone(),
+            tool: call.tool.clone(),
+            tool_version: Some(call.tool_version.clone()),
+            registry_revision: intent.registry_revision.clone(),
+            status,
+            times: Times {
+                received: intent.received,
+                queued: None,
+                started: Some(intent.started),
+                finished: now,
+                deadline: Some(call.deadline),
+            },
+            arguments_digest: intent.arguments_digest.clone(),
+            normalized_action: Some(intent.action.clone()),
+            result,
+            artifacts: Vec::new(),
+            redactions: Vec::new(),
+            truncation: Vec::new(),
+            error,
+            decision: Some(intent.decision.clone()),
+            runtime: Some(Runtime {
+                name: self.runtime().to_owned(),
+                implementation: intent.registry_revision.clone(),
+                isolation: serde_json::Map::new(),
+            }),
+            usage: Usage::default(),
+            reconciles: None,
+        }
+    }
+}
+
+fn reconcile(registry: &Registry, intent: &Intent) -> Reconciled {
+    let call = &intent.call;
+    let Ok(entry) = registry.find(&call.tool, Some(&call.tool_version)) else {
+        let why = format!(
+            "`{}` version {} is not here to look",
+            call.tool, call.tool_version
+        );
+        return Reconciled::Unknown(why);
+    };
+    let look = || entry.tool().reconcile(&intent.action.action);
+    catch_unwind(AssertUnwindSafe(look))
+        .unwrap_or_else(|_| Reconciled::Unknown("the tool panicked while looking".to_owned()))
+}
