@@ -3,10 +3,7 @@
 use wire::strict;
 
 /// The greatest size of one message from a planner, and its greatest nesting.
-pub const MESSAGE: strict::Bounds = strict::Bounds {
-    bytes: 4 << 20,
-    depth: 32,
-};
+pub const MESSAGE: strict::Bounds = strict::Bounds { bytes: 4 << 20, depth: 32 };
 
 /// The greatest number of demands that one plan may make.
 pub const DEMANDS: usize = 512;

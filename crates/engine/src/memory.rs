@@ -14,7 +14,7 @@ use wire::{Code, Digest, Error, Receipt, Status, Timestamp};
 
 use crate::ports::{
     ArtifactWriter, Artifacts, Begin, Clock, Entry, Intent, Journal, JournalError, Known, Recorded,
-    Standing, TaskRecord,
+    Standing, TaskRecord, UNCOUNTED,
 };
 
 /// A clock that stands still until it is moved.
@@ -60,11 +60,7 @@ impl MemoryJournal {
     /// Every receipt, oldest first.
     #[must_use]
     pub fn receipts(&self) -> Vec<Receipt> {
-        self.lock()
-            .entries
-            .iter()
-            .map(|entry| entry.receipt.clone())
-            .collect()
+        self.lock().entries.iter().map(|entry| entry.receipt.clone()).collect()
     }
 
     /// The intents that have no receipt yet.
@@ -78,79 +74,90 @@ impl MemoryJournal {
     }
 }
 
-impl State {
-    fn receipt(&self, found: impl Fn(&Receipt) -> bool) -> Option<Box<Receipt>> {
-        let newest = self.entries.iter().rev().filter(|entry| entry.owns_call_id);
-        newest
-            .map(|entry| &entry.receipt)
-            .find(|r| found(r))
-            .cloned()
-            .map(Box::new)
-    }
+/// A call that was received before.
+struct Call {
+    known: Known,
+    action: Option<Digest>,
+}
 
-    fn known(
-        &self,
-        task: &str,
-        of_receipt: impl Fn(&Receipt) -> bool,
-        of_call: impl Fn(&wire::ToolCall) -> bool,
-    ) -> Option<Known> {
-        if let Some(receipt) = self.receipt(|r| r.task_id == task && of_receipt(r)) {
-            return Some(Known {
-                tool: receipt.tool.clone(),
-                arguments_digest: receipt.arguments_digest.clone(),
-                logical_effect_id: receipt.logical_effect_id.clone(),
-                receipt: Some(receipt),
-            });
-        }
-        let open = self
-            .open
-            .iter()
-            .find(|i| i.call.task_id == task && of_call(&i.call))?;
-        Some(Known {
-            tool: open.call.tool.clone(),
-            arguments_digest: open.arguments_digest.clone(),
-            logical_effect_id: open.call.logical_effect_id.clone(),
+impl From<&Intent> for Call {
+    fn from(intent: &Intent) -> Call {
+        let known = Known {
+            tool: intent.call.tool.clone(),
+            arguments_digest: intent.arguments_digest.clone(),
+            logical_effect_id: intent.call.logical_effect_id.clone(),
             receipt: None,
-        })
+        };
+        Call { known, action: Some(intent.action.digest.clone()) }
+    }
+}
+
+impl From<Box<Receipt>> for Call {
+    fn from(receipt: Box<Receipt>) -> Call {
+        let action = receipt.normalized_action.as_ref().map(|action| action.digest.clone());
+        let known = Known {
+            tool: receipt.tool.clone(),
+            arguments_digest: receipt.arguments_digest.clone(),
+            logical_effect_id: receipt.logical_effect_id.clone(),
+            receipt: Some(receipt),
+        };
+        Call { known, action }
+    }
+}
+
+impl State {
+    /// The newest receipt of the task that owns its call id and is as wanted.
+    fn receipt(&self, task: &str, wanted: impl Fn(&Receipt) -> bool) -> Option<Box<Receipt>> {
+        let newest = self.entries.iter().rev().filter(|entry| entry.owns_call_id);
+        let mut of_task = newest.map(|entry| &entry.receipt).filter(|r| r.task_id == task);
+        of_task.find(|receipt| wanted(receipt)).cloned().map(Box::new)
     }
 
+    fn open(&self, task: &str, wanted: impl Fn(&Intent) -> bool) -> Option<&Intent> {
+        self.open.iter().find(|open| open.call.task_id == task && wanted(open))
+    }
+
+    /// The call with this id, or the one whose receipt it was answered with.
+    fn by_call_id(&self, task: &str, call_id: &str) -> Option<Call> {
+        if let Some(receipt) = self.receipt(task, |r| r.call_id == call_id) {
+            return Some(receipt.into());
+        }
+        if let Some(open) = self.open(task, |open| open.call.call_id == call_id) {
+            return Some(open.into());
+        }
+        let answered = self.answered.get(&(task.to_owned(), call_id.to_owned()))?;
+        self.receipt(task, |r| &r.receipt_id == answered).map(Call::from)
+    }
+
+    /// The call that holds this key: one that began. A refusal holds none, for nothing happened.
+    fn by_key(&self, task: &str, key: &str) -> Option<Call> {
+        if let Some(open) = self.open(task, |o| o.call.idempotency_key.as_deref() == Some(key)) {
+            return Some(open.into());
+        }
+        let holds =
+            |r: &Receipt| r.idempotency_key.as_deref() == Some(key) && r.times.started.is_some();
+        self.receipt(task, holds).map(Call::from)
+    }
+
+    /// What stands for the effect of an intent: by its key, its call id, or its action.
     fn same_effect(&self, intent: &Intent) -> Option<Begin> {
-        let call = &intent.call;
-        let key = call.idempotency_key.as_ref();
-        let by_key = |r: &Receipt| key.is_some() && r.idempotency_key.as_ref() == key;
-        if let Some(receipt) = self.receipt(|r| r.task_id == call.task_id && by_key(r)) {
-            let same = receipt.normalized_action.as_ref().map(|a| &a.digest)
-                == Some(&intent.action.digest);
-            let first = receipt.receipt_id.to_string();
-            return Some(if same {
-                Begin::Finished(receipt)
-            } else {
-                let message = "the idempotency key was used for another action";
-                let error = Error::new(Code::IdempotencyConflict, message);
-                Begin::Conflict(error.at("/idempotency_key").with("receipt_id", first))
-            });
+        let (call, action) = (&intent.call, &intent.action.digest);
+        let task = call.task_id.as_str();
+        if let Some(held) = call.idempotency_key.as_ref().and_then(|key| self.by_key(task, key)) {
+            let taken = "the idempotency key was used for another action; send another key";
+            return Some(same_or(held, action, Code::IdempotencyConflict, taken));
         }
-        let open = self
-            .open
-            .iter()
-            .filter(|open| open.call.task_id == call.task_id);
-        for open in open {
-            let running = || Begin::Running {
-                logical_effect_id: open.call.logical_effect_id.clone(),
-            };
-            if open.action.digest == intent.action.digest {
-                return Some(running());
-            }
-            if key.is_some() && open.call.idempotency_key.as_ref() == key {
-                let message = "the idempotency key is in use for another action";
-                let error = Error::new(Code::IdempotencyConflict, message);
-                return Some(Begin::Conflict(error.at("/idempotency_key")));
-            }
+        if let Some(held) = self.by_call_id(task, &call.call_id) {
+            let taken = "the call id was used for another action; send another call id";
+            return Some(same_or(held, action, Code::CallIdReused, taken));
         }
-        let unsettled = self.receipt(|r| {
-            r.task_id == call.task_id
-                && r.status == Status::Ambiguous
-                && r.normalized_action.as_ref().map(|a| &a.digest) == Some(&intent.action.digest)
+        if let Some(running) = self.open(task, |open| &open.action.digest == action) {
+            let logical_effect_id = running.call.logical_effect_id.clone();
+            return Some(Begin::Running { logical_effect_id });
+        }
+        let unsettled = self.receipt(task, |r| {
+            r.status == Status::Ambiguous
+                && r.normalized_action.as_ref().map(|action| &action.digest) == Some(action)
         })?;
         let settled = self
             .entries
@@ -160,13 +167,25 @@ impl State {
     }
 }
 
+fn same_or(held: Call, action: &Digest, code: Code, taken: &str) -> Begin {
+    let Known { logical_effect_id, receipt, .. } = held.known;
+    if held.action.as_ref() == Some(action) {
+        return match receipt {
+            Some(receipt) => Begin::Finished(receipt),
+            None => Begin::Running { logical_effect_id },
+        };
+    }
+    let error = Error::new(code, taken).with("logical_effect_id", logical_effect_id);
+    Begin::Conflict(match receipt {
+        Some(receipt) => error.with("receipt_id", receipt.receipt_id.as_str()),
+        None => error,
+    })
+}
+
 impl Journal for MemoryJournal {
     fn open_task(&self, record: &TaskRecord) -> Result<TaskRecord, JournalError> {
         let mut state = self.lock();
-        let first = state
-            .tasks
-            .entry(record.task_id.clone())
-            .or_insert_with(|| record.clone());
+        let first = state.tasks.entry(record.task_id.clone()).or_insert_with(|| record.clone());
         Ok(first.clone())
     }
 
@@ -179,33 +198,17 @@ impl Journal for MemoryJournal {
         arguments_digest: &Digest,
     ) -> Result<Standing, JournalError> {
         let state = self.lock();
-        let key = |k: Option<&String>| k.is_some() && k.map(String::as_str) == idempotency_key;
-        let same_call_id = state.known(task_id, |r| r.call_id == call_id, |c| c.call_id == call_id);
-        let alias = state
-            .answered
-            .get(&(task_id.to_owned(), call_id.to_owned()));
-        let answered =
-            alias.and_then(|id| state.known(task_id, |r| &r.receipt_id == id, |_| false));
-        let same_key = state.known(
-            task_id,
-            |r| key(r.idempotency_key.as_ref()),
-            |c| key(c.idempotency_key.as_ref()),
-        );
         let mut standing = Standing {
-            same_call_id: same_call_id.or(answered),
-            same_key,
+            same_call_id: state.by_call_id(task_id, call_id).map(|call| call.known),
+            same_key: idempotency_key
+                .and_then(|key| state.by_key(task_id, key))
+                .map(|call| call.known),
             ..Standing::default()
         };
-        let of_task = state
-            .entries
-            .iter()
-            .map(|e| &e.receipt)
-            .filter(|r| r.task_id == task_id);
+        let of_task = state.entries.iter().map(|e| &e.receipt).filter(|r| r.task_id == task_id);
         for receipt in of_task {
-            let effect = receipt
-                .normalized_action
-                .as_ref()
-                .is_some_and(|a| a.effect != EffectClass::Read);
+            let effect =
+                receipt.normalized_action.as_ref().is_some_and(|a| a.effect != EffectClass::Read);
             if effect && matches!(receipt.status, Status::Succeeded | Status::Partial) {
                 (standing.failed, standing.refused, standing.latest) = (0, 0, None);
             }
@@ -213,7 +216,8 @@ impl Journal for MemoryJournal {
             if code == Some(Code::RepeatedCall) {
                 standing.refused_repeats += 1;
             }
-            if receipt.tool != tool || &receipt.arguments_digest != arguments_digest {
+            let same = receipt.tool == tool && &receipt.arguments_digest == arguments_digest;
+            if !same || code.is_some_and(|code| UNCOUNTED.contains(&code)) {
                 continue;
             }
             match receipt.status {
@@ -239,7 +243,7 @@ impl Journal for MemoryJournal {
         let mut state = self.lock();
         let new = &entry.receipt;
         if entry.owns_call_id && new.reconciles.is_none() {
-            let taken = state.receipt(|r| r.task_id == new.task_id && r.call_id == new.call_id);
+            let taken = state.receipt(&new.task_id, |r| r.call_id == new.call_id);
             if let Some(receipt) = taken {
                 return Ok(Recorded::Existing(receipt));
             }
@@ -251,10 +255,15 @@ impl Journal for MemoryJournal {
                 None => state.observed.remove(&key),
             };
         }
-        state.open.retain(|open| {
-            open.call.task_id != new.task_id || open.call.logical_effect_id != new.logical_effect_id
-        });
-        state.entries.push(entry.clone());
+        let running = state.open(&new.task_id, |open| open.call.call_id == new.call_id).is_some();
+        // Beside a running effect with the same call id, a refusal leaves that one its place.
+        let owns_call_id = entry.owns_call_id && (new.times.started.is_some() || !running);
+        if owns_call_id {
+            state.open.retain(|open| {
+                open.call.task_id != new.task_id || open.call.call_id != new.call_id
+            });
+        }
+        state.entries.push(Entry { owns_call_id, ..entry.clone() });
         self.news.notify_all();
         Ok(Recorded::Stored)
     }
@@ -275,24 +284,15 @@ impl Journal for MemoryJournal {
         task_id: &str,
         effect: &str,
     ) -> Result<Option<Box<Receipt>>, JournalError> {
-        Ok(self
-            .lock()
-            .receipt(|r| r.task_id == task_id && r.logical_effect_id == effect))
+        Ok(self.lock().receipt(task_id, |r| r.logical_effect_id == effect))
     }
 
     fn wait_for_news(&self, ms: u64) {
-        drop(
-            self.news
-                .wait_timeout(self.lock(), Duration::from_millis(ms)),
-        );
+        drop(self.news.wait_timeout(self.lock(), Duration::from_millis(ms)));
     }
 
     fn observed(&self, task_id: &str, path: &str) -> Result<Option<Digest>, JournalError> {
-        Ok(self
-            .lock()
-            .observed
-            .get(&(task_id.to_owned(), path.to_owned()))
-            .cloned())
+        Ok(self.lock().observed.get(&(task_id.to_owned(), path.to_owned())).cloned())
     }
 
     fn take_abandoned(&self, limit: usize) -> Result<Vec<Intent>, JournalError> {
@@ -306,10 +306,7 @@ pub struct MemoryArtifacts(Arc<Mutex<BTreeMap<Digest, Vec<u8>>>>);
 
 impl Artifacts for MemoryArtifacts {
     fn create(&self) -> io::Result<Box<dyn ArtifactWriter>> {
-        Ok(Box::new(MemoryWriter {
-            store: self.clone(),
-            bytes: Vec::new(),
-        }))
+        Ok(Box::new(MemoryWriter { store: self.clone(), bytes: Vec::new() }))
     }
 
     fn read(
@@ -321,9 +318,7 @@ impl Artifacts for MemoryArtifacts {
         let store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let start = usize::try_from(start_byte).unwrap_or(usize::MAX);
         let count = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        Ok(store
-            .get(digest)
-            .map(|bytes| bytes.iter().skip(start).take(count).copied().collect()))
+        Ok(store.get(digest).map(|bytes| bytes.iter().skip(start).take(count).copied().collect()))
     }
 }
 
@@ -344,11 +339,6 @@ impl ArtifactWriter for MemoryWriter {
         let mut store = self.store.0.lock().unwrap_or_else(PoisonError::into_inner);
         store.insert(digest.clone(), self.bytes);
         let (name, media_type) = (name.to_owned(), media_type.to_owned());
-        Ok(Artifact {
-            name,
-            digest,
-            size_bytes,
-            media_type,
-        })
+        Ok(Artifact { name, digest, size_bytes, media_type })
     }
 }

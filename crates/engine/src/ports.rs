@@ -6,7 +6,7 @@
 use std::io;
 
 use wire::receipt::{Artifact, Decision, NormalizedAction};
-use wire::{Digest, Error, Receipt, Timestamp, ToolCall};
+use wire::{Code, Digest, Error, Receipt, Timestamp, ToolCall};
 
 /// Time. One reading is used for one decision.
 pub trait Clock: Send + Sync {
@@ -92,6 +92,16 @@ pub enum Recorded {
     Existing(Box<Receipt>),
 }
 
+/// Refusals that say nothing about tool and arguments: with another version, key or call id, or once a person has
+/// looked, the same call is a new one. They do not count as a call that failed or was refused (F11).
+pub const UNCOUNTED: [Code; 5] = [
+    Code::UnsupportedToolVersion,
+    Code::IdempotencyConflict,
+    Code::CallIdReused,
+    Code::RetryStorm,
+    Code::LedgerUnavailable,
+];
+
 /// What the journal knows that bears on a call that has just arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Standing {
@@ -99,9 +109,9 @@ pub struct Standing {
     pub same_call_id: Option<Known>,
     /// The call of the task with the same idempotency key.
     pub same_key: Option<Known>,
-    /// Failed calls with the same tool and arguments since the task's last successful effect.
+    /// Failed calls with the same tool and arguments since the task's last successful effect, without [`UNCOUNTED`].
     pub failed: u32,
-    /// Denied and rejected calls with the same tool and arguments since the task's last successful effect.
+    /// Denied and rejected ones, likewise.
     pub refused: u32,
     /// The latest receipt among those.
     pub latest: Option<Digest>,

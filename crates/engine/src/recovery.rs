@@ -6,13 +6,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
-use wire::receipt::{PROTOCOL, Runtime, Times, Usage};
-use wire::{Code, Error, Receipt, Status};
+use wire::receipt::{PROTOCOL, Redaction, Runtime, Times, Usage};
+use wire::{Code, Error, Receipt, Status, ToolContract};
 
 use crate::bounds;
-use crate::call::Engine;
+use crate::call::{Engine, redact};
 use crate::ports::{Entry, Intent, JournalError, Recorded};
-use crate::registry::Registry;
+use crate::registry::{self, Registry};
 use crate::tool::Reconciled;
 
 impl Engine {
@@ -23,21 +23,15 @@ impl Engine {
     pub fn recover(&self, registry: &Registry) -> Result<Vec<Receipt>, JournalError> {
         let mut settled = Vec::new();
         for intent in self.journal().take_abandoned(bounds::RECOVERIES)? {
-            let reconciled = reconcile(registry, &intent);
-            let receipt =
-                self.settle(&intent, reconciled)
-                    .seal()
-                    .map_err(|error| JournalError {
-                        doing: "seal a recovered receipt",
-                        reason: error.to_string(),
-                    })?;
+            let call = &intent.call;
+            let entry = registry.find(&call.tool, Some(&call.tool_version)).ok();
+            let reconciled = reconcile(entry.as_deref(), &intent);
+            let contract = entry.as_ref().map(|entry| &entry.contract);
+            let receipt = self.settle(&intent, contract, reconciled).seal().map_err(|error| {
+                JournalError { doing: "seal a recovered receipt", reason: error.to_string() }
+            })?;
             let arguments = Some(Value::Object(intent.call.arguments.clone()));
-            let entry = Entry {
-                receipt,
-                arguments,
-                observed: Vec::new(),
-                owns_call_id: true,
-            };
+            let entry = Entry { receipt, arguments, observed: Vec::new(), owns_call_id: true };
             match self.journal().record(&entry)? {
                 Recorded::Stored => settled.push(entry.receipt),
                 Recorded::Existing(receipt) => settled.push(*receipt),
@@ -46,25 +40,22 @@ impl Engine {
         Ok(settled)
     }
 
-    fn settle(&self, intent: &Intent, reconciled: Reconciled) -> Receipt {
+    fn settle(
+        &self,
+        intent: &Intent,
+        contract: Option<&ToolContract>,
+        reconciled: Reconciled,
+    ) -> Receipt {
         let now = self.now();
         let (status, result, error) = match reconciled {
             Reconciled::Happened(facts) => (Status::Succeeded, Some(facts), None),
             Reconciled::DidNotHappen => {
                 let message = "the runtime ended before the effect happened; nothing was changed";
-                (
-                    Status::Failed,
-                    None,
-                    Some(Error::new(Code::Interrupted, message)),
-                )
+                (Status::Failed, None, Some(Error::new(Code::Interrupted, message)))
             }
             Reconciled::Unknown(why) => {
                 let message = format!("the runtime ended while the effect was under way: {why}");
-                (
-                    Status::Ambiguous,
-                    None,
-                    Some(Error::new(Code::Ambiguous, message)),
-                )
+                (Status::Ambiguous, None, Some(Error::new(Code::Ambiguous, message)))
             }
         };
         let call = &intent.call;
@@ -91,13 +82,13 @@ impl Engine {
             normalized_action: Some(intent.action.clone()),
             result,
             artifacts: Vec::new(),
-            redactions: Vec::new(),
+            redactions: contract.map_or_else(Vec::new, |contract| redactions(intent, contract)),
             truncation: Vec::new(),
             error,
             decision: Some(intent.decision.clone()),
-            runtime: Some(Runtime {
+            runtime: contract.map(|contract| Runtime {
                 name: self.runtime().to_owned(),
-                implementation: intent.registry_revision.clone(),
+                implementation: contract.implementation.clone(),
                 isolation: serde_json::Map::new(),
             }),
             usage: Usage::default(),
@@ -106,13 +97,15 @@ impl Engine {
     }
 }
 
-fn reconcile(registry: &Registry, intent: &Intent) -> Reconciled {
+/// What the intent stands without; its arguments are stored redacted already.
+fn redactions(intent: &Intent, contract: &ToolContract) -> Vec<Redaction> {
+    redact(&mut intent.call.arguments.clone(), &contract.redacted_arguments)
+}
+
+fn reconcile(entry: Option<&registry::Entry>, intent: &Intent) -> Reconciled {
     let call = &intent.call;
-    let Ok(entry) = registry.find(&call.tool, Some(&call.tool_version)) else {
-        let why = format!(
-            "`{}` version {} is not here to look",
-            call.tool, call.tool_version
-        );
+    let Some(entry) = entry else {
+        let why = format!("`{}` version {} is not here to look", call.tool, call.tool_version);
         return Reconciled::Unknown(why);
     };
     let look = || entry.tool().reconcile(&intent.action.action);

@@ -60,8 +60,6 @@ impl Stop {
 
 impl fmt::Debug for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stop")
-            .field("stopped", &self.is_stopped())
-            .finish_non_exhaustive()
+        f.debug_struct("Stop").field("stopped", &self.is_stopped()).finish_non_exhaustive()
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! A tool has no say in its own permission, its retries or its recording (DESIGN, "The life of a call").
 
-use std::io;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +10,7 @@ use wire::contract::{EffectClass, ResourceKind};
 use wire::receipt::{Artifact, Truncation};
 use wire::{Code, Digest, Error, Timestamp, ToolContract};
 
-use crate::ports::{ArtifactWriter, Artifacts, Clock, Observation, Progress};
+use crate::ports::{Artifacts, Clock, Observation, Progress};
 use crate::stop::Stop;
 
 /// One tool. The engine calls `plan` before the decision and `run` after it, never otherwise.
@@ -129,7 +127,7 @@ pub struct Hands<'a> {
     pub(crate) clock: &'a dyn Clock,
     pub(crate) artifacts: &'a dyn Artifacts,
     pub(crate) progress: &'a dyn Progress,
-    pub(crate) admits: &'a dyn Fn(&Demand) -> bool,
+    pub(crate) admits: &'a (dyn Fn(&Demand) -> bool + Sync),
 }
 
 impl Hands<'_> {
@@ -162,12 +160,10 @@ impl Hands<'_> {
         self.progress.report(done, total, unit);
     }
 
-    /// A place for content that is too large for the answer.
-    ///
-    /// # Errors
-    /// When the storage refuses it.
-    pub fn artifact(&self) -> io::Result<Box<dyn ArtifactWriter>> {
-        self.artifacts.create()
+    /// The place for content that is too large for the answer.
+    #[must_use]
+    pub fn artifacts(&self) -> &dyn Artifacts {
+        self.artifacts
     }
 }
 
@@ -213,11 +209,7 @@ impl<R> Outcome<R> {
     /// An outcome with a result and nothing else.
     #[must_use]
     pub fn succeeded(result: R) -> Outcome<R> {
-        Outcome {
-            ended: Ended::Succeeded,
-            result: Some(result),
-            ..Outcome::bare(Ended::Succeeded)
-        }
+        Outcome { ended: Ended::Succeeded, result: Some(result), ..Outcome::bare(Ended::Succeeded) }
     }
 
     /// An outcome with an error and nothing else.
@@ -228,10 +220,7 @@ impl<R> Outcome<R> {
             Code::Ambiguous => Ended::Ambiguous,
             _ => Ended::Failed,
         };
-        Outcome {
-            error: Some(error),
-            ..Outcome::bare(ended)
-        }
+        Outcome { error: Some(error), ..Outcome::bare(ended) }
     }
 
     fn bare(ended: Ended) -> Outcome<R> {

@@ -69,12 +69,7 @@ pub struct ToolCall {
 }
 
 /// Members of the envelope that only a session supplies.
-const SESSION_MEMBERS: [&str; 4] = [
-    "task_id",
-    "attempt_id",
-    "logical_effect_id",
-    "capability_id",
-];
+const SESSION_MEMBERS: [&str; 4] = ["task_id", "attempt_id", "logical_effect_id", "capability_id"];
 
 const MEMBERS: [&str; 7] = [
     "protocol_version",
@@ -108,10 +103,9 @@ impl Proposal {
             },
             call_id: required(&mut members, "call_id")?,
             deadline: match text(&mut members, "deadline")? {
-                Some(text) => Some(
-                    text.parse()
-                        .map_err(|_| invalid("deadline", "an RFC 3339 time in UTC"))?,
-                ),
+                Some(text) => {
+                    Some(text.parse().map_err(|_| invalid("deadline", "an RFC 3339 time in UTC"))?)
+                }
                 None => None,
             },
             idempotency_key: text(&mut members, "idempotency_key")?,
@@ -136,9 +130,7 @@ fn refuse_unknown(members: &Map<String, Value>) -> Result<(), Error> {
             return Err(Error::new(Code::IdentityRefused, message).at(&pointer));
         }
         if !MEMBERS.contains(&name.as_str()) {
-            let near = MEMBERS
-                .iter()
-                .find(|known| known.eq_ignore_ascii_case(name));
+            let near = MEMBERS.iter().find(|known| known.eq_ignore_ascii_case(name));
             let hint = near.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
             let message = format!("`{}` is not a member of a call{hint}", shown(name));
             return Err(Error::new(Code::UnknownField, message)
@@ -204,10 +196,7 @@ mod tests {
 
     #[test]
     fn e5_what_is_not_understood_is_named_with_what_is_supported() {
-        assert_eq!(
-            refusal(changed("Tool", json!("x"))),
-            (Code::UnknownField, "/Tool".to_owned())
-        );
+        assert_eq!(refusal(changed("Tool", json!("x"))), (Code::UnknownField, "/Tool".to_owned()));
         let error = Proposal::from_value(changed("Call_id", json!("x"))).unwrap_err();
         assert!(error.message.contains("did you mean `call_id`"));
         let error =
@@ -222,15 +211,9 @@ mod tests {
         assert_eq!(refusal(changed("arguments", json!([]))), at("arguments"));
         assert_eq!(refusal(changed("call_id", json!(7))), at("call_id"));
         assert_eq!(refusal(changed("call_id", json!(""))), at("call_id"));
-        assert_eq!(
-            refusal(changed("call_id", json!("x".repeat(257)))),
-            at("call_id")
-        );
+        assert_eq!(refusal(changed("call_id", json!("x".repeat(257)))), at("call_id"));
         assert_eq!(refusal(changed("deadline", json!("soon"))), at("deadline"));
-        assert_eq!(
-            refusal(json!({ "tool": "t", "arguments": {} })).0,
-            Code::MissingField
-        );
+        assert_eq!(refusal(json!({ "tool": "t", "arguments": {} })).0, Code::MissingField);
         assert_eq!(refusal(json!("x")).0, Code::InvalidField);
         assert_eq!(Proposal::from_value(whole()).unwrap().tool, "t");
     }

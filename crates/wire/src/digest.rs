@@ -80,11 +80,7 @@ impl TryFrom<String> for Digest {
         let valid = text.strip_prefix(PREFIX).is_some_and(|hex| {
             hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
         });
-        if valid {
-            Ok(Digest(text))
-        } else {
-            Err(InvalidDigest(text.chars().take(80).collect()))
-        }
+        if valid { Ok(Digest(text)) } else { Err(InvalidDigest(text.chars().take(80).collect())) }
     }
 }
 
@@ -110,10 +106,7 @@ mod tests {
     fn member_order_does_not_change_a_digest() {
         let one: serde_json::Value = serde_json::from_str(r#"{"a":1,"b":[true,null]}"#).unwrap();
         let two: serde_json::Value = serde_json::from_str(r#"{"b":[true,null],"a":1}"#).unwrap();
-        assert_eq!(
-            Digest::of_json(&one).unwrap(),
-            Digest::of_json(&two).unwrap()
-        );
+        assert_eq!(Digest::of_json(&one).unwrap(), Digest::of_json(&two).unwrap());
     }
 
     #[test]

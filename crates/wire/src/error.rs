@@ -207,10 +207,7 @@ impl Error {
     /// The same error, placed at a JSON Pointer.
     #[must_use]
     pub fn at(self, pointer: &str) -> Error {
-        Error {
-            pointer: Some(pointer.to_owned()),
-            ..self
-        }
+        Error { pointer: Some(pointer.to_owned()), ..self }
     }
 
     /// The same error with one more fact.

@@ -355,10 +355,7 @@ mod tests {
     fn e7_any_change_to_a_sealed_receipt_shows() {
         let sealed = receipt().seal().unwrap();
         assert!(sealed.is_intact().unwrap());
-        let changed = Receipt {
-            status: Status::Succeeded,
-            ..sealed.clone()
-        };
+        let changed = Receipt { status: Status::Succeeded, ..sealed.clone() };
         assert!(!changed.is_intact().unwrap());
         let text = serde_json::to_string(&sealed).unwrap();
         let read: Receipt = serde_json::from_str(&text).unwrap();
@@ -368,14 +365,9 @@ mod tests {
     #[test]
     fn e4_the_four_kinds_of_incomplete_are_told_apart_by_type() {
         let texts: std::collections::BTreeSet<_> =
-            [Status::Partial, Status::Ambiguous, Status::Accepted]
-                .map(Status::as_str)
-                .into();
+            [Status::Partial, Status::Ambiguous, Status::Accepted].map(Status::as_str).into();
         assert_eq!(texts.len(), 3);
         let value = serde_json::to_value(receipt()).unwrap();
-        assert!(
-            value.get("truncation").is_none(),
-            "truncation is its own member, not a status"
-        );
+        assert!(value.get("truncation").is_none(), "truncation is its own member, not a status");
     }
 }

@@ -14,10 +14,7 @@ pub fn documents() -> Vec<(&'static str, Value)> {
         ("proposal.v1.json", schema_of::<Proposal>("proposal.v1")),
         ("receipt.v1.json", schema_of::<Receipt>("receipt.v1")),
         ("tool-call.v1.json", schema_of::<ToolCall>("tool-call.v1")),
-        (
-            "tool-contract.v1.json",
-            schema_of::<ToolContract>("tool-contract.v1"),
-        ),
+        ("tool-contract.v1.json", schema_of::<ToolContract>("tool-contract.v1")),
         ("error-codes.json", error_codes()),
     ]
 }

@@ -29,11 +29,8 @@ pub struct Bounds {
 /// `number_out_of_range`, with the pointer of the place where that is known.
 pub fn parse(bytes: &[u8], bounds: Bounds) -> Result<Value, Error> {
     if bytes.len() > bounds.bytes {
-        let message = format!(
-            "the message has {} bytes; {} are accepted",
-            bytes.len(),
-            bounds.bytes
-        );
+        let message =
+            format!("the message has {} bytes; {} are accepted", bytes.len(), bounds.bytes);
         return Err(Error::new(Code::MessageTooLarge, message));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -44,18 +41,12 @@ pub fn parse(bytes: &[u8], bounds: Bounds) -> Result<Value, Error> {
         let message = "a string holds half of a surrogate pair (`\\uD800`–`\\uDFFF`)";
         return Err(Error::new(Code::InvalidUnicode, message));
     }
-    let reader = Reader {
-        depth: bounds.depth,
-        pointer: RefCell::default(),
-        refused: RefCell::default(),
-    };
+    let reader =
+        Reader { depth: bounds.depth, pointer: RefCell::default(), refused: RefCell::default() };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed = Seed {
-        reader: &reader,
-        depth: 0,
-    }
-    .deserialize(&mut deserializer)
-    .and_then(|value| deserializer.end().map(|()| value));
+    let parsed = Seed { reader: &reader, depth: 0 }
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
     parsed.map_err(|error| {
         reader.refused.into_inner().unwrap_or_else(|| {
             let at = format!("line {}, column {}", error.line(), error.column());
@@ -103,10 +94,7 @@ impl Seed<'_> {
             let message = format!("the message nests deeper than {} levels", self.reader.depth);
             return Err(self.reader.refuse(Code::MessageTooDeep, message));
         }
-        Ok(Seed {
-            depth: self.depth + 1,
-            ..self
-        })
+        Ok(Seed { depth: self.depth + 1, ..self })
     }
 }
 
@@ -159,10 +147,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let inner = self.deeper()?;
         let mut list = Vec::new();
         loop {
-            self.reader
-                .pointer
-                .borrow_mut()
-                .push(list.len().to_string());
+            self.reader.pointer.borrow_mut().push(list.len().to_string());
             let Some(item) = items.next_element_seed(inner)? else {
                 break;
             };
@@ -232,10 +217,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const BOUNDS: Bounds = Bounds {
-        bytes: 4096,
-        depth: 4,
-    };
+    const BOUNDS: Bounds = Bounds { bytes: 4096, depth: 4 };
 
     fn refusal(text: &[u8]) -> (Code, Option<String>) {
         let error = parse(text, BOUNDS).unwrap_err();
@@ -245,35 +227,14 @@ mod tests {
     #[test]
     fn v2_refusals_name_their_code_and_place() {
         let at = |pointer: &str| Some(pointer.to_owned());
-        assert_eq!(
-            refusal(br#"{"a":{"b":1,"b":2}}"#),
-            (Code::DuplicateField, at("/a/b"))
-        );
-        assert_eq!(
-            refusal(br#"{"a":1,"\u0061":2}"#),
-            (Code::DuplicateField, at("/a"))
-        );
-        assert_eq!(
-            refusal(b"[0,9007199254740992]"),
-            (Code::NumberOutOfRange, at("/1"))
-        );
-        assert_eq!(
-            refusal(b"[-9007199254740993]"),
-            (Code::NumberOutOfRange, at("/0"))
-        );
+        assert_eq!(refusal(br#"{"a":{"b":1,"b":2}}"#), (Code::DuplicateField, at("/a/b")));
+        assert_eq!(refusal(br#"{"a":1,"\u0061":2}"#), (Code::DuplicateField, at("/a")));
+        assert_eq!(refusal(b"[0,9007199254740992]"), (Code::NumberOutOfRange, at("/1")));
+        assert_eq!(refusal(b"[-9007199254740993]"), (Code::NumberOutOfRange, at("/0")));
         assert_eq!(refusal(b"[1e400]").0, Code::MalformedJson);
-        assert_eq!(
-            refusal(b"[99999999999999999999999]"),
-            (Code::NumberOutOfRange, at("/0"))
-        );
-        assert_eq!(
-            refusal(b"[[[[[1]]]]]"),
-            (Code::MessageTooDeep, at("/0/0/0/0"))
-        );
-        assert_eq!(
-            refusal(br#"{"a~/b":{"c":1,"c":1}}"#),
-            (Code::DuplicateField, at("/a~0~1b/c"))
-        );
+        assert_eq!(refusal(b"[99999999999999999999999]"), (Code::NumberOutOfRange, at("/0")));
+        assert_eq!(refusal(b"[[[[[1]]]]]"), (Code::MessageTooDeep, at("/0/0/0/0")));
+        assert_eq!(refusal(br#"{"a~/b":{"c":1,"c":1}}"#), (Code::DuplicateField, at("/a~0~1b/c")));
         assert_eq!(refusal(br#""\ud83d""#), (Code::InvalidUnicode, None));
         assert_eq!(refusal(br#""\ude00\ud83d""#), (Code::InvalidUnicode, None));
         assert_eq!(refusal(b"\"\xff\""), (Code::InvalidUnicode, None));
@@ -286,15 +247,9 @@ mod tests {
     #[test]
     fn v2_what_is_at_the_bound_is_accepted() {
         assert!(parse(b"[9007199254740991,-9007199254740991,0.5]", BOUNDS).is_ok());
-        assert!(
-            parse(b"[[[[1]]]]", BOUNDS).is_ok(),
-            "a number is not a level"
-        );
+        assert!(parse(b"[[[[1]]]]", BOUNDS).is_ok(), "a number is not a level");
         assert!(parse(b"[[[[]]]]", BOUNDS).is_ok());
-        assert_eq!(
-            parse(br#""\ud83d\ude00 \\ud83d""#, BOUNDS).unwrap(),
-            "😀 \\ud83d"
-        );
+        assert_eq!(parse(br#""\ud83d\ude00 \\ud83d""#, BOUNDS).unwrap(), "😀 \\ud83d");
     }
 
     proptest! {

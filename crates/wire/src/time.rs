@@ -20,16 +20,12 @@ pub struct InvalidTimestamp(String);
 
 impl Timestamp {
     /// The last millisecond that RFC 3339 can write (end of the year 9999).
-    pub const MAX: Timestamp = Timestamp {
-        unix_ms: 253_402_300_799_999,
-    };
+    pub const MAX: Timestamp = Timestamp { unix_ms: 253_402_300_799_999 };
 
     /// From milliseconds since the Unix epoch; later than year 9999 is held at the end of it.
     #[must_use]
     pub fn from_unix_ms(unix_ms: u64) -> Timestamp {
-        Timestamp {
-            unix_ms: unix_ms.min(Timestamp::MAX.unix_ms),
-        }
+        Timestamp { unix_ms: unix_ms.min(Timestamp::MAX.unix_ms) }
     }
 
     /// Milliseconds since the Unix epoch.

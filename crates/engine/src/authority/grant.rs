@@ -40,6 +40,8 @@ pub struct Grant {
     pub task_id: String,
     /// The attempt; the grant works in no other (C3).
     pub attempt_id: String,
+    /// The workspace that paths are meant in, as its absolute path.
+    pub workspace: String,
     /// Tools that may be called.
     pub tools: Scope,
     /// Operations that may be done.
@@ -71,29 +73,25 @@ impl Grant {
                 .with("dimension", dimension))
         };
         if self.task_id != task_id || self.attempt_id != attempt_id {
-            return refuse(
-                "task",
-                "the capability belongs to another task or attempt".to_owned(),
-            );
+            return refuse("task", "the capability belongs to another task or attempt".to_owned());
+        }
+        if now < self.issued {
+            return refuse("time", format!("the capability begins at {}", self.issued));
         }
         if now >= self.expires {
             return refuse("time", format!("the capability ended at {}", self.expires));
         }
         if !self.tools.holds(tool) {
-            return refuse(
-                "tool",
-                format!("the capability does not cover the tool `{tool}`"),
-            );
+            return refuse("tool", format!("the capability does not cover the tool `{tool}`"));
         }
         if !self.operations.holds(demand.operation) {
             let message = format!("the capability does not cover `{}`", demand.operation);
             return refuse("operation", message);
         }
         match &demand.resource {
-            Resource::Path { path, .. } if !self.covers_path(path) => refuse(
-                "path",
-                format!("the capability does not cover the path `{path}`"),
-            ),
+            Resource::Path { path, .. } if !self.covers_path(path) => {
+                refuse("path", format!("the capability does not cover the path `{path}`"))
+            }
             _ => Ok(()),
         }
     }
@@ -125,6 +123,7 @@ mod tests {
             principal: "me".to_owned(),
             task_id: "t".to_owned(),
             attempt_id: "a".to_owned(),
+            workspace: "/w".to_owned(),
             tools: Scope::Only(["r".to_owned()].into()),
             operations: Scope::Only(["file.read".to_owned()].into()),
             paths: Scope::Only(["src".to_owned()].into()),
@@ -134,23 +133,11 @@ mod tests {
     }
 
     fn dimension(task: &str, tool: &str, operation: &'static str, path: &str, now: u64) -> String {
-        let resource = Resource::Path {
-            path: path.to_owned(),
-            class: "ordinary",
-        };
-        let demand = Demand {
-            operation,
-            resource,
-        };
+        let resource = Resource::Path { path: path.to_owned(), class: "ordinary" };
+        let demand = Demand { operation, resource };
         match grant().covers(task, "a", tool, &demand, Timestamp::from_unix_ms(now)) {
             Ok(()) => "covered".to_owned(),
-            Err(error) => error
-                .details
-                .get("dimension")
-                .unwrap()
-                .as_str()
-                .unwrap()
-                .to_owned(),
+            Err(error) => error.details.get("dimension").unwrap().as_str().unwrap().to_owned(),
         }
     }
 
@@ -161,10 +148,7 @@ mod tests {
         assert_eq!(dimension("u", "r", "file.read", "src/a.rs", 99), "task");
         assert_eq!(dimension("t", "r", "file.read", "src/a.rs", 100), "time");
         assert_eq!(dimension("t", "w", "file.read", "src/a.rs", 99), "tool");
-        assert_eq!(
-            dimension("t", "r", "file.write", "src/a.rs", 99),
-            "operation"
-        );
+        assert_eq!(dimension("t", "r", "file.write", "src/a.rs", 99), "operation");
         assert_eq!(dimension("t", "r", "file.read", "src2/a.rs", 99), "path");
     }
 }

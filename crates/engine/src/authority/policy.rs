@@ -81,10 +81,7 @@ impl Policy {
         if let Some(fault) = checked.validation_errors().next() {
             return Err(PolicyError::Unknown(fault.to_string()));
         }
-        let as_json = policies
-            .clone()
-            .to_json()
-            .map_err(|e| PolicyError::Syntax(e.to_string()))?;
+        let as_json = policies.clone().to_json().map_err(|e| PolicyError::Syntax(e.to_string()))?;
         let kind = |name: &str| {
             EntityTypeName::from_str(name).map_err(|error| PolicyError::Schema(error.to_string()))
         };
@@ -128,29 +125,20 @@ impl Policy {
         let text = |text: &str| RestrictedExpression::new_string(text.to_owned());
         let task = uid(&self.task, asker.task_id);
         let (resource, attributes) = match &demand.resource {
-            Resource::Path { path, class } => (
-                uid(&self.path, path),
-                vec![("path", text(path)), ("class", text(class))],
-            ),
+            Resource::Path { path, class } => {
+                (uid(&self.path, path), vec![("path", text(path)), ("class", text(class))])
+            }
             Resource::Program { name, shell } => (
                 uid(&self.program, name),
-                vec![
-                    ("name", text(name)),
-                    ("shell", RestrictedExpression::new_bool(*shell)),
-                ],
+                vec![("name", text(name)), ("shell", RestrictedExpression::new_bool(*shell))],
             ),
         };
         let entity = |uid: &EntityUid, attributes: Vec<(&str, RestrictedExpression)>| {
-            let attributes: HashMap<_, _> = attributes
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect();
+            let attributes: HashMap<_, _> =
+                attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
             Entity::new(uid.clone(), attributes, HashSet::new()).map_err(|e| e.to_string())
         };
-        let who = vec![
-            ("tenant", text(asker.tenant)),
-            ("principal", text(asker.principal)),
-        ];
+        let who = vec![("tenant", text(asker.tenant)), ("principal", text(asker.principal))];
         let entities = [entity(&task, who)?, entity(&resource, attributes)?];
         let entities = Entities::from_entities(entities, None).map_err(|e| e.to_string())?;
         let context = [
@@ -165,18 +153,14 @@ impl Policy {
         if let Some(error) = response.diagnostics().errors().next() {
             return Err(error.to_string());
         }
-        let mut reasons: Vec<String> = response
-            .diagnostics()
-            .reason()
-            .map(ToString::to_string)
-            .collect();
+        let mut reasons: Vec<String> =
+            response.diagnostics().reason().map(ToString::to_string).collect();
         reasons.sort();
         Ok(match response.decision() {
             Decision::Allow => Ruling::Allow(reasons),
-            Decision::Deny if reasons.is_empty() => Ruling::Deny(vec![format!(
-                "no policy permits `{}` here",
-                demand.operation
-            )]),
+            Decision::Deny if reasons.is_empty() => {
+                Ruling::Deny(vec![format!("no policy permits `{}` here", demand.operation)])
+            }
             Decision::Deny => Ruling::Deny(reasons),
         })
     }
@@ -184,9 +168,7 @@ impl Policy {
 
 impl std::fmt::Debug for Policy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Policy")
-            .field("version", &self.version)
-            .finish_non_exhaustive()
+        f.debug_struct("Policy").field("version", &self.version).finish_non_exhaustive()
     }
 }
 
@@ -194,13 +176,9 @@ impl std::fmt::Debug for Policy {
 fn named(parsed: &PolicySet) -> Result<PolicySet, PolicyError> {
     let mut policies = PolicySet::new();
     for policy in parsed.policies() {
-        let name = policy
-            .annotation("id")
-            .map_or_else(|| policy.id().to_string(), str::to_owned);
+        let name = policy.annotation("id").map_or_else(|| policy.id().to_string(), str::to_owned);
         let renamed = policy.new_id(PolicyId::new(&name));
-        policies
-            .add(renamed)
-            .map_err(|_| PolicyError::Twice(name))?;
+        policies.add(renamed).map_err(|_| PolicyError::Twice(name))?;
     }
     Ok(policies)
 }
@@ -254,21 +232,10 @@ mod tests {
     use super::*;
 
     fn operations() -> Vec<Operation> {
-        let path = |name: &str| Operation {
-            name: name.to_owned(),
-            resource: ResourceKind::Path,
-        };
-        let names = [
-            "read", "list", "search", "create", "modify", "delete", "rename",
-        ];
-        let mut all: Vec<_> = names
-            .iter()
-            .map(|name| path(&format!("file.{name}")))
-            .collect();
-        all.push(Operation {
-            name: "process.run".to_owned(),
-            resource: ResourceKind::Program,
-        });
+        let path = |name: &str| Operation { name: name.to_owned(), resource: ResourceKind::Path };
+        let names = ["read", "list", "search", "create", "modify", "delete", "rename"];
+        let mut all: Vec<_> = names.iter().map(|name| path(&format!("file.{name}"))).collect();
+        all.push(Operation { name: "process.run".to_owned(), resource: ResourceKind::Program });
         all
     }
 
@@ -280,17 +247,8 @@ mod tests {
             tool: "x",
             effect: EffectClass::Read,
         };
-        let resource = Resource::Path {
-            path: path.to_owned(),
-            class,
-        };
-        policy.rule(
-            asker,
-            &Demand {
-                operation,
-                resource,
-            },
-        )
+        let resource = Resource::Path { path: path.to_owned(), class };
+        policy.rule(asker, &Demand { operation, resource })
     }
 
     fn deny(reason: &str) -> Ruling {
@@ -300,24 +258,13 @@ mod tests {
     #[test]
     fn c6_a_denial_names_the_policy() {
         let policy = Policy::load(DEFAULT_POLICY, &operations()).unwrap();
+        assert_eq!(ruling(&policy, "file.read", ".env", "secret"), deny("no-secrets"));
         assert_eq!(
-            ruling(&policy, "file.read", ".env", "secret"),
-            deny("no-secrets")
-        );
-        assert_eq!(
-            ruling(
-                &policy,
-                "file.modify",
-                ".git/config",
-                "executable_configuration"
-            ),
+            ruling(&policy, "file.modify", ".git/config", "executable_configuration"),
             deny("no-code-that-runs-later")
         );
         let allowed = Ruling::Allow(vec!["workspace-read".to_owned()]);
-        assert_eq!(
-            ruling(&policy, "file.read", "src/lib.rs", "ordinary"),
-            allowed
-        );
+        assert_eq!(ruling(&policy, "file.read", "src/lib.rs", "ordinary"), allowed);
         assert!(!policy.reads_paths());
     }
 
@@ -347,10 +294,7 @@ mod tests {
             r#"permit(principal, action, resource is Path) when { resource.path like "src/*" };"#,
             r#"permit(principal, action, resource == Path::"a");"#,
         ] {
-            assert!(
-                Policy::load(text, &operations()).unwrap().reads_paths(),
-                "{text}"
-            );
+            assert!(Policy::load(text, &operations()).unwrap().reads_paths(), "{text}");
         }
     }
 }

@@ -34,11 +34,6 @@ impl Authorized {
     /// None today.
     pub fn approve(self, _: &Context<'_>) -> Result<Approved, Exit> {
         let (draft, entry, prepared, deadline) = self.into_parts();
-        Ok(Approved {
-            draft,
-            entry,
-            prepared,
-            deadline,
-        })
+        Ok(Approved { draft, entry, prepared, deadline })
     }
 }

@@ -38,15 +38,13 @@ impl Normalized {
         let (mut draft, entry, prepared, deadline) = self.into_parts();
         let demands: BTreeSet<&Demand> = prepared.demands.iter().collect();
         let mut reasons = BTreeSet::new();
-        let refusal = demands
-            .into_iter()
-            .find_map(|demand| match check(cx, &entry, demand) {
-                Ok(allowing) => {
-                    reasons.extend(allowing);
-                    None
-                }
-                Err(error) => Some(error),
-            });
+        let refusal = demands.into_iter().find_map(|demand| match check(cx, &entry, demand) {
+            Ok(allowing) => {
+                reasons.extend(allowing);
+                None
+            }
+            Err(error) => Some(error),
+        });
         let (verdict, reasons) = match &refusal {
             None => (Verdict::Allow, reasons.into_iter().collect()),
             Some(error) => (Verdict::Deny, vec![error.message.clone()]),
@@ -59,12 +57,7 @@ impl Normalized {
             approval: None,
         });
         match refusal {
-            None => Ok(Authorized {
-                draft,
-                entry,
-                prepared,
-                deadline,
-            }),
+            None => Ok(Authorized { draft, entry, prepared, deadline }),
             Some(error) => Err(draft.refuse(error)),
         }
     }
@@ -78,13 +71,7 @@ pub(super) fn check(
 ) -> Result<Vec<String>, Error> {
     let grant = &cx.session.grant;
     let tool = entry.contract.name.as_str();
-    grant.covers(
-        &grant.task_id,
-        &grant.attempt_id,
-        tool,
-        demand,
-        cx.engine.now(),
-    )?;
+    grant.covers(&grant.task_id, &grant.attempt_id, tool, demand, cx.engine.now())?;
     let asker = Asker {
         task_id: &grant.task_id,
         tenant: &grant.tenant,

@@ -54,12 +54,7 @@ impl Draft {
             usage: Usage::default(),
             reconciles: None,
         };
-        Draft {
-            receipt,
-            arguments: None,
-            observed: Vec::new(),
-            owns_call_id: false,
-        }
+        Draft { receipt, arguments: None, observed: Vec::new(), owns_call_id: false }
     }
 
     /// Ends the call here, without an effect.
@@ -71,20 +66,19 @@ impl Draft {
             Code::Internal | Code::Machine | Code::LedgerUnavailable => Status::Failed,
             _ => Status::Rejected,
         };
-        Exit::Refused(Box::new(Refused {
-            draft: self,
-            status,
-            error,
-        }))
+        Exit::Refused(Box::new(Refused { draft: self, status, error }))
     }
 
     /// Answers the call with the receipt of another.
     pub(super) fn answer_with(self, receipt: Box<Receipt>) -> Exit {
-        Exit::Known(Box::new(Known {
-            call_id: self.receipt.call_id,
-            receipt: *receipt,
-        }))
+        Exit::Known(Box::new(Known { call_id: self.receipt.call_id, receipt: *receipt }))
     }
+}
+
+/// The refusal of a call id that stands for another call.
+pub(super) fn call_id_reused() -> Error {
+    let message = "the call id belongs to another call of this task; give each call its own";
+    Error::new(Code::CallIdReused, message).at("/call_id")
 }
 
 /// A way out before the effect.

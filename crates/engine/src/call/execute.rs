@@ -1,7 +1,8 @@
 //! `Approved` → `Begun` → `Executed`: the intent is durable, then the effect happens, here and nowhere else.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wire::contract::EffectClass;
 use wire::{Code, Error, Timestamp, ToolCall};
@@ -66,19 +67,27 @@ impl Approved {
         draft.receipt.times.started = Some(started);
         let keyed = draft.receipt.idempotency_key.is_some();
         if prepared.effect != EffectClass::Read || keyed {
-            draft = store_intent(cx, draft, deadline, started)?;
+            draft = match store_intent(cx, draft, deadline, started) {
+                Ok(draft) => draft,
+                Err(Held::Over(exit)) => return Err(exit),
+                Err(Held::Running { draft, logical_effect_id }) => {
+                    // Who waits for another's receipt takes no place from who has work to do.
+                    drop(pass);
+                    return Err(await_receipt(cx, *draft, &logical_effect_id, deadline));
+                }
+            };
         }
         let (job, effect, output_bytes) = (prepared.job, prepared.effect, prepared.output_bytes);
-        Ok(Begun {
-            draft,
-            entry,
-            job,
-            effect,
-            output_bytes,
-            deadline,
-            pass,
-        })
+        Ok(Begun { draft, entry, job, effect, output_bytes, deadline, pass })
     }
+}
+
+/// Why an effect does not begin.
+enum Held {
+    /// The call ends here.
+    Over(Exit),
+    /// The same effect is running.
+    Running { draft: Box<Draft>, logical_effect_id: String },
 }
 
 fn store_intent(
@@ -86,26 +95,27 @@ fn store_intent(
     draft: Draft,
     deadline: Timestamp,
     started: Timestamp,
-) -> Result<Draft, Exit> {
+) -> Result<Draft, Held> {
+    let over = |draft: Draft, error: Error| Err(Held::Over(draft.refuse(error)));
     let Some(intent) = intent(cx, &draft, deadline, started) else {
-        return Err(draft.refuse(Error::new(Code::Internal, "an intent without a decision")));
+        return over(draft, Error::new(Code::Internal, "an intent without a decision"));
     };
     match cx.engine.journal().begin(&intent) {
         Ok(Begin::Begun) => Ok(draft),
         Ok(Begin::Finished(receipt) | Begin::Unresolved(receipt)) => {
-            Err(draft.answer_with(receipt))
+            Err(Held::Over(draft.answer_with(receipt)))
         }
         Ok(Begin::Running { logical_effect_id }) => {
-            Err(await_receipt(cx, draft, &logical_effect_id, deadline))
+            Err(Held::Running { draft: Box::new(draft), logical_effect_id })
         }
         Ok(Begin::Conflict(error)) => {
-            let draft = Draft {
-                owns_call_id: error.code != Code::CallIdReused,
-                ..draft
+            let (owns_call_id, pointer) = match error.code {
+                Code::CallIdReused => (false, "/call_id"),
+                _ => (draft.owns_call_id, "/idempotency_key"),
             };
-            Err(draft.refuse(error))
+            over(Draft { owns_call_id, ..draft }, error.at(pointer))
         }
-        Err(error) => Err(draft.refuse(Error::new(Code::LedgerUnavailable, error.to_string()))),
+        Err(error) => over(draft, Error::new(Code::LedgerUnavailable, error.to_string())),
     }
 }
 
@@ -147,23 +157,19 @@ pub(super) fn await_receipt(
     logical_effect_id: &str,
     until: Timestamp,
 ) -> Exit {
+    // The receipt-less effect owns the call id, or its own; a refusal of who waits never does.
+    let waiting = |draft: Draft| Draft { owns_call_id: false, ..draft };
     loop {
-        let asked = cx
-            .engine
-            .journal()
-            .receipt_of_effect(&draft.receipt.task_id, logical_effect_id);
+        let asked =
+            cx.engine.journal().receipt_of_effect(&draft.receipt.task_id, logical_effect_id);
         match asked {
             Ok(Some(receipt)) => return draft.answer_with(receipt),
             Ok(None) => {}
             Err(error) => {
-                return draft.refuse(Error::new(Code::LedgerUnavailable, error.to_string()));
+                let error = Error::new(Code::LedgerUnavailable, error.to_string());
+                return waiting(draft).refuse(error);
             }
         }
-        // The receipt-less effect owns the call id, or its own; this refusal never does.
-        let waiting = |draft: Draft| Draft {
-            owns_call_id: false,
-            ..draft
-        };
         if cx.stop.is_stopped() {
             let message = "cancelled while the same effect was running; that one goes on";
             return waiting(draft).refuse(Error::new(Code::Cancelled, message));
@@ -180,16 +186,9 @@ pub(super) fn await_receipt(
 impl Begun<'_> {
     /// Does it. A panic of the tool leaves an effect ambiguous, and a read failed.
     pub fn execute(self, cx: &Context<'_>) -> Executed {
-        let Begun {
-            draft,
-            entry,
-            job,
-            effect,
-            output_bytes,
-            deadline,
-            pass,
-        } = self;
-        let admits = |demand: &Demand| admits(cx, &entry, demand);
+        let Begun { draft, entry, job, effect, output_bytes, deadline, pass } = self;
+        let decided = Decided::default();
+        let admits = |demand: &Demand| admits(cx, &entry, demand, &decided);
         let hands = Hands {
             stop: cx.stop,
             deadline,
@@ -203,37 +202,29 @@ impl Begun<'_> {
         let outcome = ran.unwrap_or_else(|_| {
             let message = "the tool has a defect: it panicked while running";
             let error = Error::new(Code::Internal, message);
-            let ended = if effect == EffectClass::Read {
-                Ended::Failed
-            } else {
-                Ended::Ambiguous
-            };
-            Outcome {
-                ended,
-                ..Outcome::failed(error)
-            }
+            let ended = if effect == EffectClass::Read { Ended::Failed } else { Ended::Ambiguous };
+            Outcome { ended, ..Outcome::failed(error) }
         });
-        Executed {
-            draft,
-            entry,
-            outcome,
-            output_bytes,
-        }
+        Executed { draft, entry, outcome, output_bytes }
     }
 }
 
-/// Search asks by file. Where no policy looks at paths, an ordinary path beneath an allowed scope is allowed.
-fn admits(cx: &Context<'_>, entry: &Entry, demand: &Demand) -> bool {
-    let ordinary = matches!(&demand.resource, Resource::Path { class, .. } if *class == "ordinary");
-    let by_class =
-        ordinary && !cx.engine.policy.reads_paths() && cx.session.grant.covers_all_paths();
-    by_class || check(cx, entry, demand).is_ok()
+/// What was decided in one run, by operation and class of path.
+type Decided = Mutex<BTreeMap<(&'static str, &'static str), bool>>;
+
+/// Search asks by file. Where neither policy nor grant looks at paths, one decision holds for all of a class.
+fn admits(cx: &Context<'_>, entry: &Entry, demand: &Demand, decided: &Decided) -> bool {
+    let by_class = !cx.engine.policy.reads_paths() && cx.session.grant.covers_all_paths();
+    let kind = match &demand.resource {
+        Resource::Path { class, .. } if by_class => (demand.operation, *class),
+        _ => return check(cx, entry, demand).is_ok(),
+    };
+    let mut decided = decided.lock().unwrap_or_else(PoisonError::into_inner);
+    *decided.entry(kind).or_insert_with(|| check(cx, entry, demand).is_ok())
 }
 
 impl std::fmt::Debug for Begun<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Begun")
-            .field("draft", &self.draft)
-            .finish_non_exhaustive()
+        f.debug_struct("Begun").field("draft", &self.draft).finish_non_exhaustive()
     }
 }

@@ -15,10 +15,7 @@ pub(super) struct Pass<'a>(&'a Gate);
 
 impl Gate {
     pub(super) fn new(places: usize) -> Gate {
-        Gate {
-            free: Mutex::new(places),
-            changed: Condvar::new(),
-        }
+        Gate { free: Mutex::new(places), changed: Condvar::new() }
     }
 
     /// Waits for a place until `is_over` says that there is no point any more.

@@ -15,16 +15,17 @@
 //! Every stage is a value that only its own file can make and the next step consumes. [`Engine::drive`] owns a
 //! call from end to end. Nothing here retries an effect.
 
-mod approve;
-mod authorize;
-mod bound;
-mod execute;
-mod normalize;
 mod parse;
-mod record;
 mod validate;
+mod normalize;
+mod authorize;
+mod approve;
+mod execute;
+mod bound;
+mod record;
 
 mod draft;
+mod fit;
 mod gate;
 
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub use execute::{Begun, Executed};
 pub use normalize::Normalized;
 pub use parse::{Message, Parsed};
 pub use validate::Validated;
+pub(crate) use validate::redact;
 
 /// The runtime of one machine: ports, policy, and the gate that bounds concurrent executions.
 pub struct Engine {
@@ -120,14 +122,7 @@ impl Engine {
         runtime: String,
     ) -> Engine {
         let gate = gate::Gate::new(bounds::EXECUTIONS);
-        Engine {
-            clock,
-            journal,
-            artifacts,
-            policy,
-            runtime,
-            gate,
-        }
+        Engine { clock, journal, artifacts, policy, runtime, gate }
     }
 
     /// Opens a task for a session: the registry is pinned at the first time and held to afterwards (R3, R7).
@@ -166,18 +161,18 @@ impl Engine {
         progress: &dyn Progress,
     ) -> Result<Answer, Unrecorded> {
         let received = self.clock.now();
-        let cx = Context {
-            engine: self,
-            session,
-            stop,
-            progress,
-            received,
-        };
+        let cx = Context { engine: self, session, stop, progress, received };
         match attempt(&cx, message) {
             Ok(bounded) => record::bounded(&cx, bounded),
             Err(Exit::Refused(refused)) => record::refused(&cx, *refused),
             Err(Exit::Known(known)) => record::known(&cx, *known),
         }
+    }
+
+    /// The digest of the policy that decides.
+    #[must_use]
+    pub fn policy_version(&self) -> &wire::Digest {
+        self.policy.version()
     }
 
     pub(crate) fn journal(&self) -> &dyn Journal {
@@ -234,8 +229,6 @@ impl Answer {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine")
-            .field("runtime", &self.runtime)
-            .finish_non_exhaustive()
+        f.debug_struct("Engine").field("runtime", &self.runtime).finish_non_exhaustive()
     }
 }

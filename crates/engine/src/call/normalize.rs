@@ -49,17 +49,8 @@ impl Validated {
         match checked {
             Ok((prepared, digest)) => {
                 let (action, effect) = (prepared.action.clone(), prepared.effect);
-                draft.receipt.normalized_action = Some(NormalizedAction {
-                    action,
-                    digest,
-                    effect,
-                });
-                Ok(Normalized {
-                    draft,
-                    entry,
-                    prepared,
-                    deadline,
-                })
+                draft.receipt.normalized_action = Some(NormalizedAction { action, digest, effect });
+                Ok(Normalized { draft, entry, prepared, deadline })
             }
             Err(error) => {
                 if matches!(error.code, Code::Denied | Code::NotGranted) {
@@ -82,17 +73,9 @@ fn plan(
     let observed = |path: &str| cx.engine.journal().observed(task, path).ok().flatten();
     let require = |demand: &Demand| check(cx, entry, demand).map(|_| ());
     let now = cx.engine.now();
-    let view = View {
-        observed: &observed,
-        require: &require,
-        now,
-        time_ms: deadline.since(now),
-    };
+    let view = View { observed: &observed, require: &require, now, time_ms: deadline.since(now) };
     catch_unwind(AssertUnwindSafe(|| entry.tool().plan(arguments, &view))).unwrap_or_else(|_| {
-        Err(Error::new(
-            Code::Internal,
-            "the tool has a defect: it panicked while planning",
-        ))
+        Err(Error::new(Code::Internal, "the tool has a defect: it panicked while planning"))
     })
 }
 
@@ -101,10 +84,7 @@ fn hold_to_contract(entry: &Entry, prepared: &Prepared) -> Result<(), Error> {
     let contract = &entry.contract;
     let defect = |message: String| Err(Error::new(Code::Internal, message));
     if prepared.effect > contract.effect {
-        return defect(format!(
-            "`{}` planned more effect than its contract has",
-            contract.name
-        ));
+        return defect(format!("`{}` planned more effect than its contract has", contract.name));
     }
     if prepared.demands.is_empty() {
         return defect(format!("`{}` planned without a demand", contract.name));
@@ -151,8 +131,6 @@ fn denial(cx: &Context<'_>, error: &Error) -> Decision {
 
 impl std::fmt::Debug for Prepared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prepared")
-            .field("action", &self.action)
-            .finish_non_exhaustive()
+        f.debug_struct("Prepared").field("action", &self.action).finish_non_exhaustive()
     }
 }

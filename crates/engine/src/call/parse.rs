@@ -36,10 +36,7 @@ pub(super) fn parse(cx: &Context<'_>, message: Message<'_>) -> Result<Parsed, Ex
         Message::Bytes(bytes) => strict::parse(bytes, bounds::MESSAGE)
             .map_err(|error| unreadable(cx, &Digest::of_bytes(bytes), None, error))?,
     };
-    let call_id = value
-        .get("call_id")
-        .and_then(Value::as_str)
-        .map(str::to_owned);
+    let call_id = value.get("call_id").and_then(Value::as_str).map(str::to_owned);
     let digest = Digest::of_json(&value).unwrap_or_else(|_| Digest::of_bytes(b""));
     let proposal =
         Proposal::from_value(value).map_err(|error| unreadable(cx, &digest, call_id, error))?;
@@ -47,7 +44,10 @@ pub(super) fn parse(cx: &Context<'_>, message: Message<'_>) -> Result<Parsed, Ex
     let mut draft = Draft::new(cx, proposal.call_id.clone(), arguments);
     draft.receipt.tool = proposal.tool.clone();
     draft.receipt.idempotency_key = proposal.idempotency_key.clone();
-    draft.receipt.logical_effect_id = effect_id(cx, &proposal);
+    draft.receipt.logical_effect_id = match &proposal.idempotency_key {
+        Some(key) => effect_id(cx, "key", key),
+        None => effect_id(cx, "call", &proposal.call_id),
+    };
     Ok(Parsed { draft, proposal })
 }
 
@@ -59,11 +59,7 @@ fn unreadable(cx: &Context<'_>, digest: &Digest, call_id: Option<String>, error:
 }
 
 /// One effect per idempotency key; without a key, one per call.
-fn effect_id(cx: &Context<'_>, proposal: &Proposal) -> String {
-    let (kind, id) = match &proposal.idempotency_key {
-        Some(key) => ("key", key),
-        None => ("call", &proposal.call_id),
-    };
+pub(super) fn effect_id(cx: &Context<'_>, kind: &str, id: &str) -> String {
     let text = format!("{}\n{kind}\n{id}", cx.session.grant.task_id);
     let digest = Digest::of_bytes(text.as_bytes());
     format!("effect-{}", digest.hex().get(..32).unwrap_or_default())

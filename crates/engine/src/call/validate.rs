@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use wire::receipt::{Redaction, Runtime};
-use wire::{Code, Digest, Error, Proposal, Timestamp};
+use wire::{Code, Digest, Error, Proposal, Receipt, Timestamp};
 
 use super::Context;
-use super::draft::{Draft, Exit};
+use super::draft::{Draft, Exit, call_id_reused};
 use super::execute::await_receipt;
 use super::parse::Parsed;
 use crate::bounds;
@@ -38,10 +38,7 @@ impl Parsed {
     pub fn validate(self, cx: &Context<'_>) -> Result<Validated, Exit> {
         let (draft, proposal) = self.into_parts();
         let mut draft = hold_against_journal(cx, draft, &proposal)?;
-        let found = cx
-            .session
-            .registry
-            .find(&proposal.tool, proposal.tool_version.as_deref());
+        let found = cx.session.registry.find(&proposal.tool, proposal.tool_version.as_deref());
         let entry = match found {
             Ok(entry) => entry,
             Err(error) => return Err(draft.refuse(error)),
@@ -54,7 +51,7 @@ impl Parsed {
             isolation: Map::new(),
         });
         let mut redacted = proposal.arguments.clone();
-        redact(&mut redacted, &contract.redacted_arguments, &mut draft);
+        draft.receipt.redactions = redact(&mut redacted, &contract.redacted_arguments);
         draft.arguments = Some(Value::Object(redacted));
         if let Err(error) = entry.check_arguments(&Value::Object(proposal.arguments.clone())) {
             return Err(draft.refuse(error));
@@ -63,12 +60,7 @@ impl Parsed {
         let default = cx.received.plus_ms(contract.default_timeout_ms);
         let deadline = proposal.deadline.unwrap_or(default).min(latest);
         draft.receipt.times.deadline = Some(deadline);
-        Ok(Validated {
-            draft,
-            entry,
-            arguments: proposal.arguments,
-            deadline,
-        })
+        Ok(Validated { draft, entry, arguments: proposal.arguments, deadline })
     }
 }
 
@@ -91,28 +83,43 @@ fn hold_against_journal(
             return Err(draft.refuse(Error::new(Code::LedgerUnavailable, error.to_string())));
         }
     };
-    if let Some(known) = &standing.same_call_id {
-        return Err(same_call_id(cx, draft, known));
+    match &standing.same_call_id {
+        // Answered with another's receipt before, and spelled otherwise now: the journal compares the actions.
+        Some(known) if is_other_spelling(&draft, known) => {}
+        Some(known) => return Err(same_call_id(cx, draft, known, proposal.deadline)),
+        None => draft.owns_call_id = true,
     }
-    draft.owns_call_id = true;
     match refuse_repeat(&standing, &draft.receipt.task_id) {
         Some(error) => Err(draft.refuse(error)),
         None => Ok(draft),
     }
 }
 
-fn same_call_id(cx: &Context<'_>, draft: Draft, known: &Known) -> Exit {
+fn is_other_spelling(draft: &Draft, known: &Known) -> bool {
+    let by_another = |receipt: &Receipt| receipt.call_id != draft.receipt.call_id;
+    known.receipt.as_deref().is_some_and(by_another)
+        && known.tool == draft.receipt.tool
+        && known.arguments_digest != draft.receipt.arguments_digest
+}
+
+/// The same call is answered the same; it waits for its receipt no longer than its deadline (E6).
+fn same_call_id(
+    cx: &Context<'_>,
+    draft: Draft,
+    known: &Known,
+    deadline: Option<Timestamp>,
+) -> Exit {
     let same = known.tool == draft.receipt.tool
         && known.arguments_digest == draft.receipt.arguments_digest;
     if !same {
-        let message = "the call id belongs to another call of this task; give each call its own";
-        return draft.refuse(Error::new(Code::CallIdReused, message).at("/call_id"));
+        return draft.refuse(call_id_reused());
     }
     match &known.receipt {
         Some(receipt) => draft.answer_with(receipt.clone()),
         None => {
             let effect = known.logical_effect_id.clone();
-            let until = cx.received.plus_ms(bounds::ATTACH_MS);
+            let latest = cx.received.plus_ms(bounds::ATTACH_MS);
+            let until = deadline.map_or(latest, |deadline| deadline.min(latest));
             await_receipt(cx, draft, &effect, until)
         }
     }
@@ -143,18 +150,16 @@ fn refuse_repeat(standing: &Standing, task_id: &str) -> Option<Error> {
 }
 
 /// Replaces the values of redacted arguments by their digest before anything durable (O2).
-fn redact(arguments: &mut Map<String, Value>, names: &[String], draft: &mut Draft) {
+pub(crate) fn redact(arguments: &mut Map<String, Value>, names: &[String]) -> Vec<Redaction> {
+    let mut redactions = Vec::new();
     for name in names {
         let Some(value) = arguments.get_mut(name) else {
             continue;
         };
-        let count = hide(value);
-        draft.receipt.redactions.push(Redaction {
-            field: format!("/arguments/{name}"),
-            rule: "contract".to_owned(),
-            count,
-        });
+        let (field, rule) = (format!("/arguments/{name}"), "contract".to_owned());
+        redactions.push(Redaction { field, rule, count: hide(value) });
     }
+    redactions
 }
 
 fn hide(value: &mut Value) -> u64 {

@@ -45,13 +45,7 @@ pub(crate) struct Typed<T>(pub(crate) T);
 impl<T: Tool> AnyTool for Typed<T> {
     fn plan(&self, arguments: Value, view: &View<'_>) -> Result<Prepared, Error> {
         let typed = T::Arguments::deserialize_value(arguments)?;
-        let Plan {
-            action,
-            demands,
-            effect,
-            output_bytes,
-            job,
-        } = self.0.plan(typed, view)?;
+        let Plan { action, demands, effect, output_bytes, job } = self.0.plan(typed, view)?;
         let job = Job(Box::new(move |tool, hands| {
             // The entry that planned is the entry that runs: both come from one pinned registry.
             match tool.as_any().downcast_ref::<Typed<T>>() {
@@ -59,13 +53,7 @@ impl<T: Tool> AnyTool for Typed<T> {
                 None => Outcome::failed(Error::new(Code::Internal, "a job met another tool")),
             }
         }));
-        Ok(Prepared {
-            action,
-            demands,
-            effect,
-            output_bytes,
-            job,
-        })
+        Ok(Prepared { action, demands, effect, output_bytes, job })
     }
 
     fn reconcile(&self, action: &Value) -> Reconciled {
@@ -94,13 +82,7 @@ impl<A: serde::de::DeserializeOwned> DeserializeValue for A {
 fn as_json<R: serde::Serialize>(outcome: Outcome<R>) -> AnyOutcome {
     let (result, defect) = match outcome.result.as_ref().map(serde_json::to_value) {
         Some(Ok(Value::Object(fields))) => (Some(fields), None),
-        Some(_) => (
-            None,
-            Some(Error::new(
-                Code::Internal,
-                "the result is not a JSON object",
-            )),
-        ),
+        Some(_) => (None, Some(Error::new(Code::Internal, "the result is not a JSON object"))),
         None => (None, None),
     };
     Outcome {

@@ -61,18 +61,12 @@ impl Builder {
         let mut contract = tool.contract();
         contract.arguments_schema = schema::of::<T::Arguments>();
         contract.result_schema = schema::planner_part(&schema::of::<T::Result>(), &contract.routes);
-        let unsound = |reason: String| RegistryError::Contract {
-            tool: contract.name.clone(),
-            reason,
-        };
+        let unsound =
+            |reason: String| RegistryError::Contract { tool: contract.name.clone(), reason };
         schema::check_contract(&contract, &schema::of::<T::Result>()).map_err(unsound)?;
         let arguments = schema::Compiled::new(&contract.arguments_schema).map_err(unsound)?;
         let name = contract.name.clone();
-        let entry = Entry {
-            contract,
-            arguments,
-            tool: Box::new(Typed(tool)),
-        };
+        let entry = Entry { contract, arguments, tool: Box::new(Typed(tool)) };
         match self.entries.insert(name.clone(), Arc::new(entry)) {
             None => Ok(self),
             Some(_) => Err(RegistryError::Twice(name)),
@@ -88,10 +82,8 @@ impl Builder {
         for entry in self.entries.values() {
             let tool = entry.contract.name.clone();
             let digest = entry.contract.digest();
-            digests.push(digest.map_err(|e| RegistryError::Contract {
-                tool,
-                reason: e.to_string(),
-            })?);
+            digests
+                .push(digest.map_err(|e| RegistryError::Contract { tool, reason: e.to_string() })?);
         }
         let list: Vec<&str> = digests.iter().map(Digest::as_str).collect();
         Ok(Registry {
@@ -122,10 +114,8 @@ impl Registry {
     /// Every operation that some tool can demand; the policy schema is made from it (C6).
     #[must_use]
     pub fn operations(&self) -> Vec<Operation> {
-        let mut all: Vec<_> = self
-            .contracts()
-            .flat_map(|contract| contract.operations.iter().cloned())
-            .collect();
+        let mut all: Vec<_> =
+            self.contracts().flat_map(|contract| contract.operations.iter().cloned()).collect();
         all.sort();
         all.dedup();
         all
@@ -145,8 +135,14 @@ impl Registry {
                 .with("supported", known));
         };
         let pinned = &entry.contract.version;
-        let retired = entry.contract.lifecycle == Lifecycle::Retired;
-        if retired || version.is_some_and(|version| version != pinned) {
+        if entry.contract.lifecycle == Lifecycle::Retired {
+            let message =
+                format!("version `{pinned}` of `{tool}` is retired; new tasks go without");
+            return Err(Error::new(Code::UnsupportedToolVersion, message)
+                .at("/tool_version")
+                .with("supported", Vec::<String>::new()));
+        }
+        if version.is_some_and(|version| version != pinned) {
             let message = format!("the task pins version `{pinned}` of `{tool}`");
             return Err(Error::new(Code::UnsupportedToolVersion, message)
                 .at("/tool_version")
@@ -173,16 +169,12 @@ impl Entry {
 
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Entry")
-            .field("contract", &self.contract)
-            .finish_non_exhaustive()
+        f.debug_struct("Entry").field("contract", &self.contract).finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry")
-            .field("revision", &self.revision)
-            .finish_non_exhaustive()
+        f.debug_struct("Registry").field("revision", &self.revision).finish_non_exhaustive()
     }
 }

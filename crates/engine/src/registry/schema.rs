@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use wire::contract::Route;
 use wire::{Code, Error, ToolContract};
 
+use crate::bounds;
+
 /// The JSON Schema of a type, without titles and with references resolved in place where it is small.
 pub(super) fn of<T: schemars::JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
@@ -24,9 +26,7 @@ pub(super) fn of<T: schemars::JsonSchema>() -> Value {
 fn tighten(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
-            let integer = members
-                .get("type")
-                .is_some_and(|t| t == "integer" || is_optional(t));
+            let integer = members.get("type").is_some_and(|t| t == "integer" || is_optional(t));
             if integer {
                 members.remove("format");
             }
@@ -48,18 +48,14 @@ fn tighten(schema: &mut Value) {
 }
 
 fn is_optional(kind: &Value) -> bool {
-    kind.as_array()
-        .is_some_and(|kinds| kinds.iter().any(|kind| kind == "integer"))
+    kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "integer"))
 }
 
 /// The result schema as the planner sees it: routed fields, and the status that every answer carries.
 pub(super) fn planner_part(result: &Value, routes: &BTreeMap<String, Route>) -> Value {
     let shown = |name: &String| routes.get(name) == Some(&Route::Planner);
-    let mut properties = result
-        .get("properties")
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
+    let mut properties =
+        result.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     properties.retain(|name, _| shown(name));
     json!({
         "type": "object",
@@ -79,10 +75,7 @@ pub(super) fn planner_part(result: &Value, routes: &BTreeMap<String, Route>) -> 
 pub(super) fn check_contract(contract: &ToolContract, result: &Value) -> Result<(), String> {
     let named = contract.name.len() <= 64
         && contract.name.starts_with(|c: char| c.is_ascii_lowercase())
-        && contract
-            .name
-            .bytes()
-            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+        && contract.name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
     if !named {
         return Err("the name must be `[a-z][a-z0-9_]{0,63}`".to_owned());
     }
@@ -90,24 +83,19 @@ pub(super) fn check_contract(contract: &ToolContract, result: &Value) -> Result<
         return Err("the arguments must refuse unknown members".to_owned());
     }
     if contract.default_timeout_ms == 0 || contract.default_timeout_ms > contract.max_timeout_ms {
-        return Err(
-            "the default timeout must lie between 1 ms and the greatest timeout".to_owned(),
-        );
+        return Err("the default timeout must lie between 1 ms and the greatest timeout".to_owned());
+    }
+    if contract.max_output_bytes < bounds::MIN_OUTPUT_BYTES {
+        let least = bounds::MIN_OUTPUT_BYTES;
+        return Err(format!("the greatest output must be at least {least} bytes"));
     }
     let Some(fields) = result.get("properties").and_then(Value::as_object) else {
         return Err("the result must be an object with named fields".to_owned());
     };
-    if let Some(field) = fields
-        .keys()
-        .find(|field| !contract.routes.contains_key(*field))
-    {
+    if let Some(field) = fields.keys().find(|field| !contract.routes.contains_key(*field)) {
         return Err(format!("the result's `{field}` has no route"));
     }
-    if let Some(field) = contract
-        .routes
-        .keys()
-        .find(|field| !fields.contains_key(*field))
-    {
+    if let Some(field) = contract.routes.keys().find(|field| !fields.contains_key(*field)) {
         return Err(format!("the route of `{field}` has no field in the result"));
     }
     Ok(())
@@ -118,9 +106,7 @@ pub(super) struct Compiled(jsonschema::Validator);
 
 impl Compiled {
     pub(super) fn new(schema: &Value) -> Result<Compiled, String> {
-        jsonschema::draft202012::new(schema)
-            .map(Compiled)
-            .map_err(|error| error.to_string())
+        jsonschema::draft202012::new(schema).map(Compiled).map_err(|error| error.to_string())
     }
 
     /// Holds a value against the schema; the first fault is told.
@@ -133,27 +119,17 @@ impl Compiled {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 let name = unexpected.first().map_or("", String::as_str);
                 let shown: String = name.chars().take(64).collect();
-                Error::new(
-                    Code::UnknownField,
-                    format!("`{shown}` is not an argument of this tool"),
-                )
-                .at(&format!(
-                    "{at}/{}",
-                    name.replace('~', "~0").replace('/', "~1")
-                ))
-                .with("schema_path", fault.schema_path().to_string())
+                Error::new(Code::UnknownField, format!("`{shown}` is not an argument of this tool"))
+                    .at(&format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")))
+                    .with("schema_path", fault.schema_path().to_string())
             }
             ValidationErrorKind::Required { property } => {
                 let message = format!("{property} is required");
                 Error::new(Code::InvalidArguments, message).at(&at)
             }
             _ => {
-                let text: String = fault
-                    .masked_with("the value")
-                    .to_string()
-                    .chars()
-                    .take(240)
-                    .collect();
+                let text: String =
+                    fault.masked_with("the value").to_string().chars().take(240).collect();
                 Error::new(Code::InvalidArguments, text).at(&at)
             }
         };
