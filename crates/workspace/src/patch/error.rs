@@ -1,0 +1,314 @@
+//! Why a patch was refused or did not land, with what a caller needs to write it right.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::AccessError;
+use crate::path::{PathError, RepoPath};
+use crate::text::Encoding;
+
+/// A plan that cannot be made. Nothing was written (P5): every failing change is listed, 0 were applied.
+#[derive(Debug, thiserror::Error)]
+#[error("0 changes applied, {} refused: {}", refusals.len(), first(refusals))]
+pub struct PatchError {
+    /// Every change that was refused, in the order of the request.
+    pub refusals: Vec<Refusal>,
+}
+
+/// One refused change.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Its index in the request, from 0.
+    pub change: usize,
+    /// The path that it is about.
+    pub path: RepoPath,
+    /// Why.
+    pub error: ChangeError,
+}
+
+fn first(refusals: &[Refusal]) -> String {
+    refusals.first().map_or_else(String::new, |refusal| refusal.error.to_string())
+}
+
+/// Why one change was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The path could not be reached.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The task has not read the file (P2).
+    #[error("`{path}` was not read in this task: read it, or name the digest it is based on")]
+    NotSeen {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// SHA-256 of what is there now.
+        current: String,
+    },
+    /// The file is not what it was when it was read (P2).
+    #[error("`{path}` changed since it was read: read it again")]
+    Stale {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// The digest that the change was based on.
+        expected: String,
+        /// SHA-256 of what is there now; `None` when nothing is there.
+        current: Option<String>,
+        /// The start of what is there now, bounded.
+        excerpt: String,
+    },
+    /// The text is nowhere in the file (P3).
+    #[error("the text to replace is not in `{path}`: {} near candidates", candidates.len())]
+    NoMatch {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// Which hunk of the change, from 0.
+        hunk: usize,
+        /// The nearest places.
+        candidates: Vec<Candidate>,
+        /// Whether the new text is there already.
+        already_applied: bool,
+    },
+    /// The text is in the file more often, or less often, than it must be (P3).
+    #[error(
+        "the text to replace is {found} times in `{path}`, expected {expected}: add surrounding text"
+    )]
+    Ambiguous {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// Which hunk of the change, from 0.
+        hunk: usize,
+        /// How often it must be there.
+        expected: u64,
+        /// How often it is.
+        found: u64,
+        /// The lines of each place, at most 20.
+        places: Vec<LineRange>,
+    },
+    /// A hunk says neither what it replaces nor where it goes.
+    #[error(
+        "hunk {hunk} of `{path}` has nothing to find its place by: add context lines or an anchor"
+    )]
+    NoContext {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// Which hunk of the change, from 0.
+        hunk: usize,
+    },
+    /// The text to replace is empty.
+    #[error("the text to replace in `{path}` is empty")]
+    EmptyOld {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+    /// The change would change nothing.
+    #[error("`{path}` would not change")]
+    NoChange {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+    /// The path to create or to rename to is taken (P-023).
+    #[error("`{path}` exists already: choose another path, or overwrite it by its digest")]
+    Exists {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// SHA-256 of what is there, when it is a file.
+        current: Option<String>,
+    },
+    /// Both ends of a rename are the same object (P-024).
+    #[error("`{path}` and `{other}` are the same file: nothing to rename")]
+    SameFile {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// The other end.
+        other: RepoPath,
+    },
+    /// The file shares its content with another name, perhaps outside (P8).
+    #[error("`{path}` has {links} hard links: replacing it would part them")]
+    HardLinked {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// How many names it has.
+        links: u64,
+    },
+    /// A link would be deleted, renamed or created through.
+    #[error("`{path}` is a symbolic link: name the file that it leads to, or another path")]
+    Link {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+    /// The file may not be written by anybody.
+    #[error("`{path}` is read-only: make it writable first")]
+    ReadOnly {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+    /// The bytes are no text, so text cannot be replaced in them.
+    #[error("`{path}` is no text that an edit could keep intact")]
+    NotText {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+    /// The new text has a character that the file's encoding has no bytes for.
+    #[error("`{character}` cannot be written in {encoding}, the encoding of `{path}`")]
+    Unencodable {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// The file's encoding.
+        encoding: Encoding,
+        /// The character.
+        character: char,
+    },
+    /// The file is larger than an edit loads.
+    #[error("`{path}` has {size_bytes} bytes: files up to {max_bytes} are edited")]
+    TooLarge {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// Its size.
+        size_bytes: u64,
+        /// The bound.
+        max_bytes: u64,
+    },
+    /// The path is deleted or moved away by an earlier change of the same patch.
+    #[error("`{path}` is gone after an earlier change of this patch")]
+    Gone {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+    /// A part of the path is a file that an earlier change of the same patch makes.
+    #[error("`{path}` would lie beneath a file of this patch")]
+    BeneathFile {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+    /// The patch as a whole is too large.
+    #[error("a patch of more than {bound}: split it")]
+    PatchTooLarge {
+        /// The bound, with its unit.
+        bound: String,
+    },
+    /// The file changed during each attempt to read it.
+    #[error("`{path}` kept changing while it was read: ask again")]
+    ChangedWhileReading {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+}
+
+/// How many places an error lists.
+pub(crate) const MAX_RANGES: usize = 20;
+
+/// Lines of a file, from 1, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineRange {
+    /// The first line.
+    pub first: u64,
+    /// The last line.
+    pub last: u64,
+}
+
+/// A place that nearly matches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Where.
+    pub lines: LineRange,
+    /// What is there, bounded.
+    pub excerpt: String,
+    /// How it differs.
+    pub difference: Difference,
+}
+
+/// How a near place differs from the text that was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Difference {
+    /// In line endings only.
+    LineEnding,
+    /// In space at the end of lines.
+    TrailingSpace,
+    /// In space at the start of lines.
+    Indentation,
+    /// In space elsewhere.
+    Whitespace,
+    /// In dashes, quotes or spaces beyond ASCII.
+    UnicodePunctuation,
+    /// In letter case.
+    Case,
+    /// In some of its text.
+    Text,
+}
+
+/// Why a V4A patch could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the patch: {reason}")]
+pub struct V4aError {
+    /// The line of the patch, from 1.
+    pub line: usize,
+    /// What is wrong, and what was expected.
+    pub reason: String,
+}
+
+impl V4aError {
+    pub(crate) fn new(line: usize, reason: impl Into<String>) -> Self {
+        Self { line, reason: reason.into() }
+    }
+
+    pub(crate) fn path(line: usize, error: &PathError) -> Self {
+        Self::new(line, error.to_string())
+    }
+}
+
+/// Why a planned patch did not land.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// A file changed between plan and publication. Everything was undone (P5).
+    #[error("`{path}` changed while the patch was being applied: 0 changes applied, read it again")]
+    Conflict {
+        /// The real path.
+        path: RepoPath,
+    },
+    /// The system refused a step. Everything was undone.
+    #[error("`{path}` could not be written: {source}; 0 changes applied")]
+    Refused {
+        /// The real path.
+        path: RepoPath,
+        /// What was refused.
+        source: AccessError,
+    },
+    /// The caller's deadline passed or the call was cancelled. Everything was undone.
+    #[error("stopped before the patch was published: 0 changes applied")]
+    Stopped,
+    /// Another process holds the workspace's write lock.
+    #[error("another patch is being applied to this workspace: 0 changes applied, try again")]
+    Busy,
+    /// Something could not be undone, now or by an earlier process: the workspace needs repair (P5).
+    #[error("the workspace needs repair: {}", list(paths))]
+    NeedsRepair {
+        /// The real paths that are neither as before nor as intended.
+        paths: Vec<RepoPath>,
+        /// Where the content before the change is kept, for each that has one.
+        kept: Vec<RepoPath>,
+        /// The journal to remove once the files are right.
+        journal: String,
+    },
+    /// The journal could not be written, so nothing was begun.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+fn list(paths: &[RepoPath]) -> String {
+    let shown: Vec<String> = paths.iter().take(8).map(|path| format!("`{path}`")).collect();
+    let more = paths.len().saturating_sub(shown.len());
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The journal of file changes could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the journal of file changes could not be {doing}: {source}")]
+pub struct JournalError {
+    /// What was tried.
+    pub doing: &'static str,
+    /// What the system said.
+    pub source: std::io::Error,
+}

@@ -1,0 +1,153 @@
+//! What is shown of a matched line: the part around its first hit, columns, and the lines beside it.
+//!
+//! Every piece of text is bounded and cut between characters, and a cut says so (P-015).
+
+use crate::path::RepoPath;
+use crate::search::look::Line;
+use crate::search::{ContextLine, Hit, MAX_CONTEXT_LINES, Match, SearchRequest};
+use crate::text;
+
+/// Shows a matched line of `text`.
+pub(super) fn show(path: &RepoPath, text: &str, line: &Line, request: &SearchRequest) -> Match {
+    let whole = text.get(line.start..line.end).unwrap_or_default();
+    let (excerpt, column) = around(whole, line, request.excerpt_bytes);
+    let context_lines = request.context_lines.min(MAX_CONTEXT_LINES);
+    Match {
+        path: path.clone(),
+        line: line.number,
+        line_start: line.start as u64,
+        hits: hits(text, line),
+        hits_on_line: line.hits_on_line,
+        clipped: excerpt.len() < whole.len(),
+        excerpt: excerpt.to_owned(),
+        excerpt_column: column as u64,
+        before: before(text, line, context_lines, request.excerpt_bytes),
+        after: after(text, line, context_lines, request.excerpt_bytes),
+    }
+}
+
+/// How many bytes of an answer a match takes.
+pub(super) fn size_bytes(found: &Match) -> u64 {
+    let context = found.before.iter().chain(&found.after).map(|line| line.text.len());
+    let bytes = found.path.as_bytes().len() + found.excerpt.len() + context.sum::<usize>();
+    bytes as u64
+}
+
+/// The part of a line around its first hit, and where it starts in the line.
+fn around<'a>(whole: &'a str, line: &Line, bytes: usize) -> (&'a str, usize) {
+    if whole.len() <= bytes {
+        return (whole, 0);
+    }
+    let (start, end) = line.hits.first().copied().unwrap_or((line.start, line.start));
+    let (start, end) = (start.saturating_sub(line.start), end.saturating_sub(line.start));
+    // The hit in the middle; as far as it fits, from its start on.
+    let spare = bytes.saturating_sub(end.saturating_sub(start));
+    let from = start.saturating_sub(spare / 2).min(whole.len().saturating_sub(bytes));
+    let from = text::ceil(whole, from).min(text::floor(whole, start));
+    let rest = whole.get(from..).unwrap_or_default();
+    (text::cut(rest, bytes), from)
+}
+
+fn hits(text: &str, line: &Line) -> Vec<Hit> {
+    let mut units = 0;
+    let mut at = line.start;
+    let mut all = Vec::with_capacity(line.hits.len());
+    for (start, end) in &line.hits {
+        let between = text.get(at..*start).unwrap_or_default();
+        units += between.chars().map(char::len_utf16).sum::<usize>();
+        at = *start;
+        all.push(Hit {
+            start: *start as u64,
+            end: *end as u64,
+            column: (start.saturating_sub(line.start) + 1) as u64,
+            column_utf16: (units + 1) as u64,
+        });
+    }
+    all
+}
+
+fn before(text: &str, line: &Line, count: usize, bytes: usize) -> Vec<ContextLine> {
+    let head = text.as_bytes().get(..line.start).unwrap_or_default();
+    let mut lines = Vec::new();
+    let mut end = line.start;
+    while lines.len() < count && end > 0 {
+        // The byte before `end` ends the line that is looked for.
+        let body = head.get(..end - 1).unwrap_or_default();
+        let start = memchr::memrchr(b'\n', body).map_or(0, |at| at + 1);
+        let number = line.number.saturating_sub(lines.len() as u64 + 1);
+        lines.push(context(text, number, (start, end - 1), bytes));
+        end = start;
+    }
+    lines.reverse();
+    lines
+}
+
+fn after(text: &str, line: &Line, count: usize, bytes: usize) -> Vec<ContextLine> {
+    let whole = text.as_bytes();
+    let behind = |start: usize| {
+        let rest = whole.get(start..).unwrap_or_default();
+        memchr::memchr(b'\n', rest).map_or(whole.len(), |at| start + at)
+    };
+    let mut lines = Vec::new();
+    let mut start = behind(line.end) + 1;
+    while lines.len() < count && start < whole.len() {
+        let end = behind(start);
+        let number = line.number.saturating_add(lines.len() as u64 + 1);
+        lines.push(context(text, number, (start, end), bytes));
+        start = end + 1;
+    }
+    lines
+}
+
+fn context(text: &str, line: u64, (start, end): (usize, usize), bytes: usize) -> ContextLine {
+    let whole = text.get(start..end).unwrap_or_default();
+    let whole = whole.strip_suffix('\r').unwrap_or(whole);
+    let shown = text::cut(whole, bytes);
+    ContextLine { line, text: shown.to_owned(), clipped: shown.len() < whole.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str, number: u64, needle: &str) -> Line {
+        let at = text.find(needle).unwrap();
+        let start = text.get(..at).unwrap().rfind('\n').map_or(0, |at| at + 1);
+        let end = text.get(at..).unwrap().find('\n').map_or(text.len(), |end| at + end);
+        Line { number, start, end, hits: vec![(at, at + needle.len())], hits_on_line: 1 }
+    }
+
+    fn show_in(text: &str, number: u64, needle: &str, excerpt_bytes: usize) -> Match {
+        let request =
+            SearchRequest { excerpt_bytes, context_lines: 2, ..SearchRequest::new(needle) };
+        show(&RepoPath::root(), text, &line(text, number, needle), &request)
+    }
+
+    #[test]
+    fn w4_p015_the_excerpt_lies_around_the_hit_and_between_characters() {
+        let text = format!("{}needle{}", "é".repeat(500), "日".repeat(500));
+        let shown = show_in(&text, 1, "needle", 41);
+        assert!(shown.clipped && shown.excerpt.contains("needle"), "{}", shown.excerpt);
+        assert!(shown.excerpt.len() <= 41);
+        let from = text.get(shown.excerpt_column as usize..).unwrap();
+        assert!(from.starts_with(&shown.excerpt));
+        assert_eq!((shown.hits[0].column, shown.hits[0].column_utf16), (1001, 501));
+        let long = show_in(&text, 1, &"é".repeat(100), 10);
+        assert_eq!((long.excerpt.as_str(), long.excerpt_column), ("ééééé", 0));
+        let short = show_in("a needle b", 1, "needle", 100);
+        assert_eq!((short.excerpt.as_str(), short.clipped), ("a needle b", false));
+    }
+
+    #[test]
+    fn w4_context_lines_are_those_beside_the_match() {
+        let text = "1\n\n3\r\nneedle\n5\n6\n7";
+        let shown = show_in(text, 4, "needle", 100);
+        let of = |lines: &[ContextLine]| -> Vec<(u64, String)> {
+            lines.iter().map(|line| (line.line, line.text.clone())).collect()
+        };
+        assert_eq!(of(&shown.before), [(2, String::new()), (3, "3".to_owned())]);
+        assert_eq!(of(&shown.after), [(5, "5".to_owned()), (6, "6".to_owned())]);
+        let first = show_in("needle\n", 1, "needle", 100);
+        assert!(first.before.is_empty() && first.after.is_empty());
+    }
+}
