@@ -1,0 +1,331 @@
+//! `process_run`: one program in the sandbox, from its start until nothing of it is left (X1, X4, X6).
+//!
+//! It never builds a command by pasting strings, never inherits an environment, and is never done again: an
+//! interrupted run stays ambiguous.
+
+mod output;
+mod request;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use engine::tool::Ended;
+use engine::{Demand, Hands, Outcome, Plan, Reconciled, Resource, Tool};
+use sandbox::{Access, Command, Ending, Exit, Jail, Stdin, Stop, Streams};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use wire::contract::{
+    Cancellation, EffectClass, Lifecycle, Operation, Reconciliation, ResourceKind, Reversibility,
+    Route,
+};
+use wire::receipt::{Bound, Count, Truncation};
+use wire::{Code, Digest, Error, ToolContract};
+use workspace::{FileKind, Workspace};
+
+use crate::fault;
+use crate::{Place, Surroundings};
+use output::{Output, Spill};
+use request::{Arguments, argv};
+
+/// Time between the polite end and the certain one, milliseconds.
+const GRACE_MS: u64 = 2_000;
+
+/// Both outputs together, bytes; more ends the command.
+const OUTPUT_BYTES: u64 = 1 << 30;
+
+/// Processes and threads of one command.
+const PROCESSES: u64 = 512;
+
+pub(crate) struct ProcessRun {
+    workspace: Arc<Workspace>,
+    jail: Option<Arc<Jail>>,
+    surroundings: Surroundings,
+}
+
+pub(crate) struct Job {
+    jail: Arc<Jail>,
+    command: Command,
+    text_bytes: u64,
+}
+
+/// How the command ended.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    Exited,
+    Signaled,
+    TimedOut,
+    Cancelled,
+    OutputLimit,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Ran {
+    ending: How,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    stdout: Output,
+    stderr: Output,
+    /// Processes that outlived the command and were ended.
+    ended_leftovers: u64,
+    wall_ms: u64,
+}
+
+impl ProcessRun {
+    pub(crate) fn new(place: &Place) -> ProcessRun {
+        ProcessRun {
+            workspace: Arc::clone(&place.workspace),
+            jail: place.jail.clone(),
+            surroundings: place.surroundings.clone(),
+        }
+    }
+
+    fn jail(&self) -> Result<Arc<Jail>, Error> {
+        self.jail.clone().ok_or_else(|| {
+            let message = "this machine cannot build the sandbox, so no program is run; `chancery doctor` says \
+                           what is missing and how to mend it";
+            Error::new(Code::IsolationMissing, message)
+        })
+    }
+}
+
+impl Tool for ProcessRun {
+    type Arguments = Arguments;
+    type Job = Job;
+    type Result = Ran;
+
+    fn contract(&self) -> ToolContract {
+        let routes =
+            ["ending", "exit_code", "signal", "stdout", "stderr", "ended_leftovers", "wall_ms"];
+        ToolContract {
+            name: "process_run".to_owned(),
+            version: "1.0.0".to_owned(),
+            title: "Run a program".to_owned(),
+            description: "Run one program in a sandbox: the workspace is writable, toolchains are \
+                          read-only, there is no network, no terminal and no secret environment. Give `argv` \
+                          (no shell interprets it) or `shell` for a script. Returns when the command and every \
+                          process that it started are gone; do not background anything. stdout and stderr \
+                          come apart, each as head and tail with what was left out counted; the whole is an \
+                          artifact. A non-zero exit is status `failed` with code `command_failed`: read the \
+                          output, then change something. `timed_out` keeps the partial output. Repeating a failed \
+                          command with nothing changed is refused. Not for reading or editing files."
+                .to_owned(),
+            arguments_schema: Value::Null,
+            result_schema: Value::Null,
+            effect: EffectClass::Execute,
+            reversibility: Reversibility::Irreversible,
+            operations: vec![Operation {
+                name: "process.run".to_owned(),
+                resource: ResourceKind::Program,
+            }],
+            default_timeout_ms: 120_000,
+            max_timeout_ms: 3_600_000,
+            max_output_bytes: crate::limits::MAX_OUTPUT_BYTES,
+            cancellation: Cancellation::EndsProcesses,
+            reconciliation: Reconciliation::Impossible,
+            routes: routes.map(|field| (field.to_owned(), Route::Planner)).into(),
+            redacted_arguments: vec!["env".to_owned(), "stdin".to_owned()],
+            implementation: fault::implementation("process_run"),
+            owner: "chancery".to_owned(),
+            lifecycle: Lifecycle::Current,
+        }
+    }
+
+    fn plan(
+        &self,
+        arguments: Arguments,
+        view: &engine::tool::View<'_>,
+    ) -> Result<Plan<Job>, Error> {
+        let jail = self.jail()?;
+        let (argv, shell) = argv(&arguments)?;
+        let cwd = self.cwd(arguments.cwd.as_deref().unwrap_or("."))?;
+        let wall_ms = arguments.timeout_ms.unwrap_or(view.time_ms).min(view.time_ms);
+        let writable = arguments.writable.unwrap_or(true);
+        let digest_of = |text: &str| Digest::of_bytes(text.as_bytes()).to_string();
+        let env: Map<String, Value> = arguments
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), Value::String(digest_of(value))))
+            .collect();
+        let action = json!({
+            "argv": argv,
+            "shell": shell,
+            "cwd": cwd.display().to_string(),
+            "environment": env,
+            "stdin": arguments.stdin.as_deref().map(digest_of),
+            "wall_ms": wall_ms,
+            "workspace": if writable { "read_write" } else { "read_only" },
+            "network": "none",
+        });
+        let name = argv.first().cloned().unwrap_or_default();
+        let demand =
+            Demand { operation: "process.run", resource: Resource::Program { name, shell } };
+        let command = self.command(&arguments, argv, cwd, wall_ms, writable);
+        let text_bytes = arguments.limits.text_bytes();
+        Ok(Plan {
+            action,
+            demands: vec![demand],
+            effect: EffectClass::Execute,
+            output_bytes: arguments.limits.output_bytes(),
+            job: Job { jail, command, text_bytes },
+        })
+    }
+
+    fn run(&self, job: Job, hands: &Hands<'_>) -> Outcome<Ran> {
+        let stop = match Stop::new() {
+            Ok(stop) => stop,
+            Err(error) => {
+                return Outcome::failed(fault::machine("prepare to stop the command", &error));
+            }
+        };
+        let cancel = stop.clone();
+        hands.stop().on_stop(Box::new(move || cancel.cancel()));
+        let mut command = job.command;
+        command.limits.wall_ms = command.limits.wall_ms.min(hands.remaining_ms()).max(1);
+        // A stream rarely needs its half; what one leaves, the other does not get: simple and predictable.
+        let share = job.text_bytes / 2;
+        let mut stdout = Spill::new("stdout", share, hands.artifacts());
+        let mut stderr = Spill::new("stderr", share, hands.artifacts());
+        let streams = Streams { stdout: &mut stdout, stderr: &mut stderr };
+        match job.jail.run(&command, streams, &stop) {
+            Ok(exit) => ran(&exit, stdout, stderr),
+            Err(error) => Outcome::failed(fault::run(&error)),
+        }
+    }
+
+    fn reconcile(&self, _: &Value) -> Reconciled {
+        let why = "the command was ended with the runtime, and what it had done by then is not recorded; look \
+                   at the workspace before anything like it is run again";
+        Reconciled::Unknown(why.to_owned())
+    }
+}
+
+impl ProcessRun {
+    /// The working directory, beneath the workspace.
+    fn cwd(&self, text: &str) -> Result<PathBuf, Error> {
+        let path =
+            self.workspace.path(text).map_err(|error| fault::path(&error).at("/arguments/cwd"))?;
+        let resolved = self
+            .workspace
+            .resolve(&path)
+            .map_err(|error| fault::access(&error).at("/arguments/cwd"))?;
+        if resolved.kind != FileKind::Directory {
+            let message = format!("`{path}` is not a directory");
+            return Err(Error::new(Code::WrongKind, message).at("/arguments/cwd"));
+        }
+        Ok(resolved.real.to_path_buf())
+    }
+
+    fn command(
+        &self,
+        arguments: &Arguments,
+        argv: Vec<String>,
+        cwd: PathBuf,
+        wall_ms: u64,
+        writable: bool,
+    ) -> Command {
+        let fixed = self.surroundings.environment.iter();
+        let stated = arguments.env.iter();
+        let environment: std::collections::BTreeMap<&String, &String> =
+            fixed.map(|(name, value)| (name, value)).chain(stated).collect();
+        let os = |text: &String| OsString::from(text);
+        Command {
+            argv: argv.iter().map(os).collect(),
+            workspace: self.surroundings.root.clone(),
+            cwd,
+            env: environment.into_iter().map(|(name, value)| (os(name), os(value))).collect(),
+            stdin: match &arguments.stdin {
+                Some(text) => Stdin::Bytes(text.clone().into_bytes()),
+                None => Stdin::Empty,
+            },
+            limits: sandbox::Limits {
+                wall_ms,
+                grace_ms: GRACE_MS,
+                processes: PROCESSES,
+                output_bytes: OUTPUT_BYTES,
+                ..sandbox::Limits::default()
+            },
+            toolchains: self.surroundings.toolchains.clone(),
+            access: if writable { Access::ReadWrite } else { Access::ReadOnly },
+            read_only: self.workspace.executable_configuration(),
+            masked: self.workspace.secrets(),
+        }
+    }
+}
+
+/// The sandbox's report as the planner's result.
+fn ran(exit: &Exit, stdout: Spill<'_>, stderr: Spill<'_>) -> Outcome<Ran> {
+    let (ending, exit_code, signal, error) = match &exit.ending {
+        Ending::Exited { code: 0 } => (How::Exited, Some(0), None, None),
+        Ending::Exited { code } => {
+            let message = format!("the command ended with exit code {code}");
+            (How::Exited, Some(*code), None, Some(Error::new(Code::CommandFailed, message)))
+        }
+        Ending::Signaled { name, .. } => {
+            let message =
+                format!("the command was ended by {name}, which the runtime did not send");
+            let error = Error::new(Code::CommandSignaled, message);
+            (How::Signaled, None, Some(name.to_string()), Some(error))
+        }
+        Ending::TimedOut { .. } => {
+            let message = "the time limit was reached and every process was ended; what it had printed is kept";
+            (How::TimedOut, None, None, Some(Error::new(Code::TimedOut, message)))
+        }
+        Ending::Cancelled { .. } => {
+            let message = "cancelled; every process was ended";
+            (How::Cancelled, None, None, Some(Error::new(Code::Cancelled, message)))
+        }
+        Ending::OutputLimit { .. } => {
+            let message = "the output passed the hard bound and every process was ended";
+            (How::OutputLimit, None, None, Some(Error::new(Code::OutputLimit, message)))
+        }
+    };
+    let ended = match &exit.ending {
+        Ending::Exited { code: 0 } => Ended::Succeeded,
+        Ending::Cancelled { .. } => Ended::Cancelled,
+        _ => Ended::Failed,
+    };
+    let mut truncation = Vec::new();
+    let mut artifacts = Vec::new();
+    let mut lost = None;
+    let mut close = |spill: Spill<'_>, field: &str| {
+        let (output, kept) = spill.finish();
+        let artifact = match kept {
+            Ok(artifact) => artifact,
+            Err(reason) => {
+                lost = Some(fault::machine("keep the whole output", &reason));
+                None
+            }
+        };
+        if output.left_out_bytes > 0 {
+            truncation.push(Truncation {
+                field: format!("/result/{field}"),
+                bound: Bound::Bytes,
+                left_out: Count::Exact(output.left_out_bytes),
+                artifact: artifact.as_ref().map(|artifact| artifact.digest.clone()),
+                continuation: None,
+            });
+        }
+        artifacts.extend(artifact);
+        output
+    };
+    let stdout = close(stdout, "stdout");
+    let stderr = close(stderr, "stderr");
+    let ended_leftovers = u64::from(exit.leftover);
+    let wall_ms = exit.usage.wall_ms;
+    let result = Ran { ending, exit_code, signal, stdout, stderr, ended_leftovers, wall_ms };
+    Outcome {
+        ended,
+        error: error.or(lost),
+        truncation,
+        artifacts,
+        cpu_ms: Some(exit.usage.user_ms.saturating_add(exit.usage.system_ms)),
+        peak_memory_bytes: Some(exit.usage.max_rss_bytes),
+        isolation: fault::isolation(&exit.enforced),
+        ..Outcome::succeeded(result)
+    }
+}

@@ -1,0 +1,361 @@
+//! `repository_patch`: changes to files that land whole or not at all (P1–P5, P7, P8).
+//!
+//! It never guesses where a change belongs, and never writes over a state that the task has not been shown.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use engine::ports::Observation;
+use engine::tool::{Ended, View};
+use engine::{Demand, Hands, Outcome, Plan, Reconciled, Resource, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use wire::contract::{
+    Cancellation, EffectClass, Lifecycle, Operation, Reconciliation, ResourceKind, Reversibility,
+    Route,
+};
+use wire::receipt::{Bound, Count, Truncation};
+use wire::{Code, Digest, Error, ToolContract};
+use workspace::patch::{self, Change, Occurrences, PatchPlan, Settled, Targets, Touch, TouchKind};
+use workspace::{RepoPath, Workspace};
+
+use crate::Place;
+use crate::fault;
+use crate::limits::Limits;
+
+pub(crate) struct RepositoryPatch {
+    workspace: Arc<Workspace>,
+    journals: PathBuf,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// Done in order; all or none.
+    #[serde(default)]
+    #[schemars(length(max = 256))]
+    changes: Vec<Wanted>,
+    /// Instead of `changes`: text from `*** Begin Patch` to `*** End Patch`.
+    patch: Option<String>,
+    #[serde(default)]
+    limits: Limits,
+}
+
+/// `base` is the digest that a change is made on; left out, it is the one that you were last shown.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
+enum Wanted {
+    /// Exact text, with enough around it to occur once.
+    Replace {
+        path: String,
+        old: String,
+        new: String,
+        /// How often `old` occurs; 1 if left out.
+        #[schemars(range(min = 1))]
+        count: Option<u64>,
+        base: Option<String>,
+    },
+    Create {
+        path: String,
+        content: String,
+        #[serde(default)]
+        executable: bool,
+    },
+    /// The whole content of an existing file.
+    Write {
+        path: String,
+        content: String,
+        base: Option<String>,
+    },
+    Delete {
+        path: String,
+        base: Option<String>,
+    },
+    Rename {
+        path: String,
+        to: String,
+        base: Option<String>,
+    },
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Changed {
+    files: Vec<Value>,
+    diff: String,
+}
+
+pub(crate) struct Job {
+    plan: PatchPlan,
+    diff_bytes: u64,
+}
+
+impl RepositoryPatch {
+    pub(crate) fn new(place: &Place) -> RepositoryPatch {
+        RepositoryPatch {
+            workspace: Arc::clone(&place.workspace),
+            journals: place.surroundings.journals.clone(),
+        }
+    }
+
+    fn changes(&self, arguments: &Arguments) -> Result<Vec<Change>, Error> {
+        match (&arguments.patch, arguments.changes.as_slice()) {
+            (Some(text), []) => {
+                patch::parse_v4a(text, &|path| self.workspace.path(path)).map_err(|error| {
+                    Error::new(Code::InvalidPatch, error.to_string()).at("/arguments/patch")
+                })
+            }
+            (None, [_, ..]) => arguments
+                .changes
+                .iter()
+                .enumerate()
+                .map(|(at, wanted)| self.change(wanted, &format!("/arguments/changes/{at}")))
+                .collect(),
+            _ => {
+                let message = "give either `changes` or `patch`";
+                Err(Error::new(Code::InvalidArguments, message).at("/arguments"))
+            }
+        }
+    }
+
+    fn change(&self, wanted: &Wanted, at: &str) -> Result<Change, Error> {
+        let path = |text: &str| {
+            self.workspace.path(text).map_err(|error| fault::path(&error).at(&format!("{at}/path")))
+        };
+        Ok(match wanted {
+            Wanted::Replace { path: p, old, new, count, base } => Change::Replace {
+                path: path(p)?,
+                old: old.clone(),
+                new: new.clone(),
+                occurrences: match count {
+                    None | Some(1) => Occurrences::Once,
+                    Some(count) => Occurrences::Exactly(*count),
+                },
+                base: base_of(base.as_deref(), at)?,
+            },
+            Wanted::Create { path: p, content, executable } => {
+                Change::Create { path: path(p)?, content: content.clone(), executable: *executable }
+            }
+            Wanted::Write { path: p, content, base } => Change::Write {
+                path: path(p)?,
+                content: content.clone(),
+                base: base_of(base.as_deref(), at)?,
+            },
+            Wanted::Delete { path: p, base } => {
+                Change::Delete { path: path(p)?, base: base_of(base.as_deref(), at)? }
+            }
+            Wanted::Rename { path: p, to, base } => Change::Rename {
+                from: path(p)?,
+                to: path(to)?,
+                base: base_of(base.as_deref(), at)?,
+            },
+        })
+    }
+}
+
+/// A digest of the wire as the workspace knows it.
+fn base_of(base: Option<&str>, at: &str) -> Result<Option<String>, Error> {
+    let Some(text) = base else { return Ok(None) };
+    let digest = Digest::try_from(text.to_owned()).map_err(|_| {
+        let message = "`base` is a digest as a read shows it: `sha256:` and 64 hexadecimal digits";
+        Error::new(Code::InvalidArguments, message).at(&format!("{at}/base"))
+    })?;
+    Ok(Some(digest.hex().to_owned()))
+}
+
+/// Everything that the changes touch, known before any content is looked at.
+fn demands(targets: &Targets) -> Vec<Demand> {
+    let demand = |target: patch::Target| {
+        let operation = match target.operation {
+            patch::Operation::Create => "file.create",
+            patch::Operation::Modify => "file.modify",
+            patch::Operation::Delete => "file.delete",
+            patch::Operation::Rename => "file.rename",
+        };
+        let path = target.path.to_string();
+        Demand { operation, resource: Resource::Path { path, class: target.class.as_str() } }
+    };
+    let mut demands: Vec<Demand> = targets.iter().map(demand).collect();
+    demands.sort();
+    demands.dedup();
+    demands
+}
+
+impl Tool for RepositoryPatch {
+    type Arguments = Arguments;
+    type Job = Job;
+    type Result = Changed;
+
+    fn contract(&self) -> ToolContract {
+        let operation =
+            |name: &str| Operation { name: name.to_owned(), resource: ResourceKind::Path };
+        let operations = ["file.create", "file.modify", "file.delete", "file.rename"];
+        ToolContract {
+            name: "repository_patch".to_owned(),
+            version: "1.0.0".to_owned(),
+            title: "Change files".to_owned(),
+            description: "Change files: replace exact text, create, write whole, delete, rename; or a V4A `patch`. All of \
+                          it lands or none. Read a file first: a change is held against the state that you were last shown, \
+                          or against `base`. `stale`: read again. `not_read`: read it. `no_match` shows the nearest places \
+                          and what differs; `ambiguous_match` lists the lines of every occurrence, so give more text \
+                          around. Line endings, encoding, mark, mode and final newline are kept. Creating or renaming never \
+                          overwrites. The result has digests before and after, changed lines and a diff."
+                .to_owned(),
+            arguments_schema: Value::Null,
+            result_schema: Value::Null,
+            effect: EffectClass::WriteFiles,
+            reversibility: Reversibility::Reversible,
+            operations: operations.map(operation).to_vec(),
+            default_timeout_ms: 60_000,
+            max_timeout_ms: 600_000,
+            max_output_bytes: crate::limits::MAX_OUTPUT_BYTES,
+            cancellation: Cancellation::Cooperative,
+            reconciliation: Reconciliation::ByResource,
+            routes: ["files", "diff"].map(|field| (field.to_owned(), Route::Planner)).into(),
+            redacted_arguments: Vec::new(),
+            implementation: fault::implementation("repository_patch"),
+            owner: "chancery".to_owned(),
+            lifecycle: Lifecycle::Current,
+        }
+    }
+
+    fn plan(&self, arguments: Arguments, view: &View<'_>) -> Result<Plan<Job>, Error> {
+        let changes = self.changes(&arguments)?;
+        let targets = self.workspace.targets(changes).map_err(|error| fault::patch(&error))?;
+        let demands = demands(&targets);
+        for demand in &demands {
+            view.require(demand)?;
+        }
+        let seen = |path: &RepoPath| {
+            view.observed(&path.to_string()).map(|digest| digest.hex().to_owned())
+        };
+        let plan = targets.plan(&seen).map_err(|error| fault::patch(&error))?;
+        let touches: Vec<Value> = plan.touches().map(touch).collect();
+        Ok(Plan {
+            action: json!({ "touches": touches }),
+            demands,
+            effect: EffectClass::WriteFiles,
+            output_bytes: arguments.limits.output_bytes(),
+            job: Job { plan, diff_bytes: arguments.limits.text_bytes() },
+        })
+    }
+
+    fn run(&self, job: Job, hands: &Hands<'_>) -> Outcome<Changed> {
+        let (diff, left_out) = job.plan.diff(job.diff_bytes);
+        match job.plan.apply(&self.workspace, &self.journals, &|| hands.is_over()) {
+            Ok(touches) => {
+                let files = touches.iter().map(touch).collect();
+                let truncation = (left_out > 0).then(|| Truncation {
+                    field: "/result/diff".to_owned(),
+                    bound: Bound::Bytes,
+                    left_out: Count::Exact(left_out),
+                    artifact: None,
+                    continuation: None,
+                });
+                Outcome {
+                    truncation: truncation.into_iter().collect(),
+                    observed: observations(&touches),
+                    ..Outcome::succeeded(Changed { files, diff })
+                }
+            }
+            Err(error) => {
+                let error = fault::apply(&error, hands.stop().is_stopped());
+                let ended = match error.code {
+                    Code::NeedsRepair => Ended::Partial,
+                    Code::Cancelled => Ended::Cancelled,
+                    _ => Ended::Failed,
+                };
+                Outcome { ended, ..Outcome::failed(error) }
+            }
+        }
+    }
+
+    fn reconcile(&self, action: &Value) -> Reconciled {
+        let Some(expected) = expected(action) else {
+            return Reconciled::Unknown("the recorded action cannot be read".to_owned());
+        };
+        match patch::settle(&self.workspace, &expected) {
+            Settled::New => {
+                let mut facts = Map::new();
+                let files = action.get("touches").cloned().unwrap_or_default();
+                facts.insert("files".to_owned(), files);
+                Reconciled::Happened(facts)
+            }
+            Settled::Old => Reconciled::DidNotHappen,
+            Settled::Mixed => {
+                let why = "some of the files are neither as before nor as intended; compare them with the digests in \
+                           the receipt";
+                Reconciled::Unknown(why.to_owned())
+            }
+        }
+    }
+}
+
+/// One changed file, as the planner sees it and as recovery reads it again.
+fn touch(touch: &Touch) -> Value {
+    let mut facts = json!({
+        "path": touch.path.to_string(),
+        "change": match &touch.kind {
+            TouchKind::Created => "created",
+            TouchKind::Modified => "modified",
+            TouchKind::Deleted => "deleted",
+            TouchKind::Renamed { .. } => "renamed",
+        },
+        "added_lines": touch.added_lines,
+        "removed_lines": touch.removed_lines,
+        "changed_lines": touch.changed,
+    });
+    let from = match &touch.kind {
+        TouchKind::Renamed { from } => Some(from.to_string()),
+        _ => None,
+    };
+    let (before, after) = (wire_digest(&touch.before), wire_digest(&touch.after));
+    let more = [("from", &from), ("before", &before), ("after", &after)];
+    if let Some(facts) = facts.as_object_mut() {
+        for (name, value) in more {
+            if let Some(value) = value {
+                facts.insert(name.to_owned(), value.as_str().into());
+            }
+        }
+    }
+    facts
+}
+
+fn wire_digest(hex: &Option<String>) -> Option<String> {
+    hex.as_deref().map(fault::digest)
+}
+
+/// Path, content before and content after, of everything that an action touches.
+fn expected(action: &Value) -> Option<Vec<(RepoPath, Option<String>, Option<String>)>> {
+    let mut all = Vec::new();
+    for touch in action.get("touches")?.as_array()? {
+        let text = |name: &str| touch.get(name).and_then(Value::as_str).map(str::to_owned);
+        let path: RepoPath = text("path")?.parse().ok()?;
+        let hex = |name: &str| {
+            let digest = text(name).map(Digest::try_from).transpose().ok()?;
+            Some(digest.map(|digest| digest.hex().to_owned()))
+        };
+        let (before, after) = (hex("before")?, hex("after")?);
+        match text("from") {
+            Some(from) => {
+                all.push((from.parse().ok()?, before, None));
+                all.push((path, None, after));
+            }
+            None => all.push((path, before, after)),
+        }
+    }
+    Some(all)
+}
+
+/// What the planner now knows of the files.
+fn observations(touches: &[Touch]) -> Vec<Observation> {
+    let mut all = Vec::new();
+    for touch in touches {
+        if let TouchKind::Renamed { from } = &touch.kind {
+            all.push(Observation { path: from.to_string(), digest: None });
+        }
+        let digest = wire_digest(&touch.after).and_then(|digest| Digest::try_from(digest).ok());
+        all.push(Observation { path: touch.path.to_string(), digest });
+    }
+    all
+}
