@@ -1,0 +1,7 @@
+//! The `chancery` command. Everything it does is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    chancery::cli::run()
+}
