@@ -13,8 +13,8 @@ use wire::receipt::Artifact;
 use wire::{Code, Digest, Error, Receipt, Status, Timestamp};
 
 use crate::ports::{
-    ArtifactWriter, Artifacts, Begin, Clock, Entry, Intent, Journal, JournalError, Known, Recorded,
-    Standing, TaskRecord, UNCOUNTED,
+    ArtifactWriter, Artifacts, Begin, Clock, Entry, Intent, Journal, JournalError, Known,
+    Observation, Recorded, Standing, TaskRecord, UNCOUNTED,
 };
 
 /// A clock that stands still until it is moved.
@@ -205,11 +205,17 @@ impl Journal for MemoryJournal {
                 .map(|call| call.known),
             ..Standing::default()
         };
-        let of_task = state.entries.iter().map(|e| &e.receipt).filter(|r| r.task_id == task_id);
-        for receipt in of_task {
+        let mut seen = BTreeMap::new();
+        for entry in state.entries.iter().filter(|entry| entry.receipt.task_id == task_id) {
+            let receipt = &entry.receipt;
             let effect =
                 receipt.normalized_action.as_ref().is_some_and(|a| a.effect != EffectClass::Read);
-            if effect && matches!(receipt.status, Status::Succeeded | Status::Partial) {
+            let changed = effect && matches!(receipt.status, Status::Succeeded | Status::Partial);
+            let mut shown_news = false;
+            for Observation { path, digest } in &entry.observed {
+                shown_news |= seen.insert(path, digest) != Some(digest);
+            }
+            if changed || shown_news {
                 (standing.failed, standing.refused, standing.latest) = (0, 0, None);
             }
             let code = receipt.error.as_ref().map(|e| e.code);

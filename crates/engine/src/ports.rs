@@ -109,7 +109,8 @@ pub struct Standing {
     pub same_call_id: Option<Known>,
     /// The call of the task with the same idempotency key.
     pub same_key: Option<Known>,
-    /// Failed calls with the same tool and arguments since the task's last successful effect, without [`UNCOUNTED`].
+    /// Failed calls with the same tool and arguments since the task last had an effect or was shown a file state that it
+    /// did not know, without [`UNCOUNTED`].
     pub failed: u32,
     /// Denied and rejected ones, likewise.
     pub refused: u32,

@@ -31,8 +31,9 @@ pub use verify::{Broken, Report};
 /// left open can then be taken over.
 #[derive(Debug)]
 pub struct Ledger {
-    writer: sqlite::Writer,
+    // Before the writer: only a connection that may write can leave one whole file behind when it is the last.
     readers: sqlite::Readers,
+    writer: sqlite::Writer,
     artifacts: artifacts::Store,
     runtimes: PathBuf,
     runtime: Arc<runtimes::Runtime>,

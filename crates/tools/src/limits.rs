@@ -1,7 +1,7 @@
 //! What a caller says that it can take (E12), the same for every tool.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The greatest planner output of a call, bytes of JSON.
 pub(crate) const MAX_OUTPUT_BYTES: u64 = 64 << 10;
@@ -12,18 +12,50 @@ pub(crate) const DEFAULT_OUTPUT_BYTES: u64 = 24 << 10;
 /// Room in the output that is kept for what stands around the text, bytes.
 const FRAME_BYTES: u64 = 1 << 10;
 
-/// Bounds on the answer.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+// A bound on the answer; its name says it, so the schema spends no words on it.
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
     #[schemars(range(min = 512, max = 65536))]
-    pub(crate) bytes: Option<u64>,
+    bytes: Option<u64>,
     #[schemars(range(min = 128, max = 16384))]
-    pub(crate) tokens: Option<u64>,
+    tokens: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadLimits {
+    #[schemars(range(min = 512, max = 65536))]
+    bytes: Option<u64>,
+    #[schemars(range(min = 128, max = 16384))]
+    tokens: Option<u64>,
     #[schemars(range(min = 1, max = 10000))]
     pub(crate) lines: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchLimits {
+    #[schemars(range(min = 512, max = 65536))]
+    bytes: Option<u64>,
+    #[schemars(range(min = 128, max = 16384))]
+    tokens: Option<u64>,
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) matches: Option<u64>,
+}
+
+impl ReadLimits {
+    /// The bounds on size.
+    pub(crate) fn size(&self) -> Limits {
+        Limits { bytes: self.bytes, tokens: self.tokens }
+    }
+}
+
+impl SearchLimits {
+    /// The bounds on size.
+    pub(crate) fn size(&self) -> Limits {
+        Limits { bytes: self.bytes, tokens: self.tokens }
+    }
 }
 
 impl Limits {
@@ -38,15 +70,5 @@ impl Limits {
     pub(crate) fn text_bytes(&self) -> u64 {
         let whole = self.output_bytes();
         whole.saturating_sub(FRAME_BYTES).max(whole / 4)
-    }
-
-    /// The bound on lines, or `default`.
-    pub(crate) fn lines(&self, default: u64) -> u64 {
-        self.lines.unwrap_or(default)
-    }
-
-    /// The bound on matches, or `default`.
-    pub(crate) fn matches(&self, default: u64) -> u64 {
-        self.matches.unwrap_or(default)
     }
 }

@@ -23,7 +23,7 @@ use workspace::{
 
 use crate::Place;
 use crate::fault;
-use crate::limits::Limits;
+use crate::limits::ReadLimits;
 
 /// The most files in one call.
 const FILES: usize = 32;
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[schemars(length(min = 1, max = 32))]
     files: Vec<Wanted>,
     #[serde(default)]
-    limits: Limits,
+    limits: ReadLimits,
 }
 
 /// A file or directory, or a part of it.
@@ -106,14 +106,18 @@ impl RepositoryRead {
     }
 
     /// One wish as a request on a real path, with the demand that it makes.
-    fn request(&self, wanted: &Wanted, limits: &Limits) -> Result<(ReadRequest, Demand), Error> {
+    fn request(
+        &self,
+        wanted: &Wanted,
+        limits: &ReadLimits,
+    ) -> Result<(ReadRequest, Demand), Error> {
         let path = self.workspace.path(&wanted.path).map_err(|error| fault::path(&error))?;
         let range = range(wanted)?;
         let request = ReadRequest {
             path: path.clone(),
             range,
-            max_bytes: limits.text_bytes(),
-            max_lines: limits.lines(LINES),
+            max_bytes: limits.size().text_bytes(),
+            max_lines: limits.lines.unwrap_or(LINES),
             max_line_bytes: LINE_BYTES,
             max_depth: wanted.depth.unwrap_or(1),
             max_entries: ENTRIES,
@@ -190,13 +194,14 @@ impl Tool for RepositoryRead {
         for demand in &demands {
             view.require(demand)?;
         }
-        let action = json!({ "read": demands, "output_bytes": arguments.limits.output_bytes() });
+        let action =
+            json!({ "read": demands, "output_bytes": arguments.limits.size().output_bytes() });
         Ok(Plan {
             action,
             demands,
             effect: EffectClass::Read,
-            output_bytes: arguments.limits.output_bytes(),
-            job: Job { requests, text_bytes: arguments.limits.text_bytes() },
+            output_bytes: arguments.limits.size().output_bytes(),
+            job: Job { requests, text_bytes: arguments.limits.size().text_bytes() },
         })
     }
 

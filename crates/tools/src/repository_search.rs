@@ -21,7 +21,7 @@ use workspace::{
 
 use crate::Place;
 use crate::fault;
-use crate::limits::Limits;
+use crate::limits::SearchLimits;
 
 /// Matches shown when the caller says nothing.
 const MATCHES: u64 = 100;
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     output: Wanted,
     #[serde(default)]
     case: Case,
-    /// Directory or file to search in.
+    /// A directory or file.
     path: Option<String>,
     /// Globs of paths to look at.
     #[serde(default)]
@@ -66,8 +66,8 @@ pub(crate) struct Arguments {
     include_ignored: bool,
     /// The continuation of a cut search.
     after: Option<String>,
-    #[serde(default, skip_serializing)]
-    limits: Limits,
+    #[serde(default)]
+    limits: SearchLimits,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
@@ -133,7 +133,7 @@ impl Tool for RepositorySearch {
             version: "1.0.0".to_owned(),
             title: "Search the repository".to_owned(),
             description: "Find a literal text, a regular expression (Rust syntax, linear time) or file names (glob, or \
-                          part of a path). Results come in path order, always the same. `output`: matches with line, \
+                          part of a path). Results come in path order. `output`: matches with line, \
                           column and excerpt; paths with a count each; or count alone. `count` is exact or at_least. \
                           Ignored files are left out unless asked for; `skipped` counts what was passed over and why. A cut is in \
                           `truncation`; pass its `continuation` as `after` with the same query. An empty result is \
@@ -168,7 +168,8 @@ impl Tool for RepositorySearch {
             .map_err(|error| at_path(fault::path(&error)))?;
         let resolved =
             self.workspace.resolve(&scope).map_err(|error| at_path(fault::access(&error)))?;
-        let same_query = Arguments { after: None, ..arguments.clone() };
+        let limits = SearchLimits::default();
+        let same_query = Arguments { after: None, limits, ..arguments.clone() };
         let query = Digest::of_json(&same_query)
             .map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let after = match &arguments.after {
@@ -184,7 +185,7 @@ impl Tool for RepositorySearch {
             action,
             demands: vec![Demand { operation: "file.search", resource }],
             effect: EffectClass::Read,
-            output_bytes: arguments.limits.output_bytes(),
+            output_bytes: arguments.limits.size().output_bytes(),
             job: Job { request, query },
         })
     }
@@ -233,8 +234,8 @@ fn request(arguments: &Arguments, scope: RepoPath, after: Option<SearchPosition>
         include: arguments.include.clone(),
         exclude: arguments.exclude.clone(),
         context_lines: arguments.context_lines.unwrap_or(0),
-        max_matches: limits.matches(limits.lines(MATCHES)),
-        max_output_bytes: limits.text_bytes() / 2,
+        max_matches: limits.matches.unwrap_or(MATCHES),
+        max_output_bytes: limits.size().text_bytes() / 2,
         max_depth: DEPTH,
         max_files: FILES,
         excerpt_bytes: EXCERPT_BYTES,

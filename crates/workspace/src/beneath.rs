@@ -181,3 +181,37 @@ impl std::fmt::Display for FileKind {
         })
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its own tree")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn p8_the_kernel_itself_refuses_what_leaves_the_root() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = tree.path().join("root");
+        fs::create_dir_all(root.join("in")).unwrap();
+        fs::write(tree.path().join("canary"), "x").unwrap();
+        fs::write(root.join("in/file"), "x").unwrap();
+        symlink("../canary", root.join("out")).unwrap();
+        symlink("/", root.join("top")).unwrap();
+        symlink("/proc/self/root", root.join("magic")).unwrap();
+        symlink("in", root.join("folder")).unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&root, flags, Mode::empty()).unwrap();
+        let open = |path: &str, links| {
+            open_raw(root.as_fd(), path.as_bytes(), OFlags::PATH, links).map(drop)
+        };
+        for path in ["../canary", "/etc", "in/../../canary", "out", "top", "magic", "top/etc"] {
+            assert_eq!(open(path, Links::Follow), Err(Errno::XDEV), "{path}");
+            assert!(open(path, Links::Refuse).is_err(), "{path}");
+        }
+        assert_eq!(open("folder/file", Links::Follow), Ok(()));
+        assert_eq!(open("folder/file", Links::Refuse), Err(Errno::LOOP));
+        assert_eq!(open("in/file", Links::Refuse), Ok(()));
+    }
+}

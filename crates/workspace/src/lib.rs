@@ -15,7 +15,7 @@ mod read;
 mod search;
 
 pub use beneath::{FileKind, Identity};
-pub use class::{PathClass, classify};
+pub use class::{PathClass, Protected, classify};
 pub use error::{AccessError, WorkspaceError};
 pub use guard::Guard;
 pub use path::{MAX_COMPONENT_BYTES, MAX_PATH_BYTES, PathError, RepoPath};

@@ -30,8 +30,17 @@ fn tighten(schema: &mut Value) {
             if integer {
                 members.remove("format");
             }
-            if members.get("default").is_some_and(Value::is_null) {
+            let says_nothing = |default: &Value| match default {
+                Value::Null => true,
+                Value::Object(members) => members.values().all(Value::is_null),
+                Value::Array(items) => items.is_empty(),
+                _ => default == &Value::Bool(false),
+            };
+            if members.get("default").is_some_and(says_nothing) {
                 members.remove("default");
+            }
+            if let Some(Value::Array(values)) = members.get_mut("enum") {
+                values.retain(|value| !value.is_null());
             }
             if let Some(Value::Array(types)) = members.get("type")
                 && let [one, Value::String(null)] = types.as_slice()
@@ -57,6 +66,8 @@ pub(super) fn planner_part(result: &Value, routes: &BTreeMap<String, Route>) -> 
     let mut properties =
         result.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     properties.retain(|name, _| shown(name));
+    let mut result = json!({ "type": "object", "properties": properties });
+    loosen(&mut result);
     json!({
         "type": "object",
         "properties": {
@@ -64,11 +75,29 @@ pub(super) fn planner_part(result: &Value, routes: &BTreeMap<String, Route>) -> 
             "receipt_id": { "type": "string" },
             "error": { "type": "object" },
             "truncation": { "type": "array" },
-            "artifacts": { "type": "array" },
-            "result": { "type": "object", "properties": properties },
+            "result": result,
         },
         "required": ["status", "receipt_id"],
     })
+}
+
+/// Leaves the shape alone: bounds are for a validator of arguments, and a result explains itself when it is there.
+fn loosen(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.retain(|name, value| {
+                let bound = matches!(name.as_str(), "minimum" | "maximum") && value.is_number();
+                let prose = name == "description" && value.is_string();
+                let list = name == "required" && value.is_array();
+                let open = name == "additionalProperties" && value == &Value::Bool(true);
+                let any = name == "items" && value == &Value::Bool(true);
+                !(bound || prose || list || open || any)
+            });
+            members.values_mut().for_each(loosen);
+        }
+        Value::Array(items) => items.iter_mut().for_each(loosen),
+        _ => {}
+    }
 }
 
 /// Whether a contract can be enforced as it stands.

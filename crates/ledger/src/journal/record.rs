@@ -56,7 +56,7 @@ pub(super) fn record(connection: &Connection, row: &Row) -> Result<Recorded, Fai
     insert(connection, row, owns_call_id, owns_key)?;
     let receipt = connection.last_insert_rowid();
     name_artifacts(connection, row, receipt)?;
-    observe(connection, row)?;
+    observe(connection, row, receipt)?;
     if let Some(intent) = intent {
         const CLOSE: &str = "DELETE FROM open_intents WHERE intent = ?1";
         connection.prepare_cached(CLOSE)?.execute([intent])?;
@@ -177,12 +177,14 @@ fn name_artifacts(connection: &Connection, row: &Row, receipt: i64) -> Result<()
     Ok(())
 }
 
-fn observe(connection: &Connection, row: &Row) -> Result<(), Failure> {
-    const OBSERVE: &str = "INSERT INTO observed (task_id, path, digest) VALUES (?1, ?2, ?3)
-        ON CONFLICT (task_id, path) DO UPDATE SET digest = excluded.digest";
+fn observe(connection: &Connection, row: &Row, receipt: i64) -> Result<(), Failure> {
+    const OBSERVE: &str = "INSERT INTO observed (task_id, path, digest, since)
+        VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (task_id, path) DO UPDATE SET digest = excluded.digest, since = excluded.since
+            WHERE digest IS NOT excluded.digest";
     for observation in &row.observed {
         let digest = observation.digest.as_ref().map(wire::Digest::as_str);
-        let named = params![row.receipt.task_id, observation.path, digest];
+        let named = params![row.receipt.task_id, observation.path, digest, receipt];
         connection.prepare_cached(OBSERVE)?.execute(named)?;
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! How often a call with these arguments has failed or was refused since anything changed (F11).
+//! How often a call with these arguments has failed or was refused since anything changed (F11): since the task had an
+//! effect, or was shown a state of a file that it did not know.
 
 use engine::ports::Standing;
 use rusqlite::{Connection, params};
@@ -20,7 +21,8 @@ pub(super) fn of_arguments(
         WHERE task_id = ?1 AND tool = ?2 AND arguments_digest = ?3
             AND status IN ('failed', 'denied', 'rejected')
             AND sequence > coalesce((SELECT max(sequence) FROM receipts
-                WHERE task_id = ?1 AND status IN ('succeeded', 'partial') AND effect <> 'read'), 0)";
+                WHERE task_id = ?1 AND status IN ('succeeded', 'partial') AND effect <> 'read'), 0)
+            AND sequence > coalesce((SELECT max(since) FROM observed WHERE task_id = ?1), 0)";
     const REPEATS: &str = "SELECT count(*) FROM receipts
         WHERE task_id = ?1 AND error_code = 'repeated_call'
             AND sequence > coalesce(

@@ -94,13 +94,17 @@ CREATE TABLE answered (
     PRIMARY KEY (task_id, call_id)
 ) STRICT, WITHOUT ROWID;
 
--- The state of a file that the task was last shown; no digest means it was shown to be gone.
+-- The state of a file that the task was last shown; no digest means it was shown to be gone. `since` is the receipt
+-- that showed this state first.
 CREATE TABLE observed (
     task_id TEXT NOT NULL,
     path    TEXT NOT NULL,
     digest  TEXT,
+    since   INTEGER NOT NULL REFERENCES receipts (sequence),
     PRIMARY KEY (task_id, path)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX observed_by_news ON observed (task_id, since);
 
 -- A person looked at the task when this was the last receipt.
 CREATE TABLE looks (

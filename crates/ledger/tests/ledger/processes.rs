@@ -185,6 +185,18 @@ fn e8_callers_on_one_ledger_are_committed_together_and_none_is_lost() {
 }
 
 #[test]
+fn a_ledger_that_was_closed_is_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder);
+    ledger.record(&call("x").entry(Status::Succeeded)).unwrap();
+    assert!(ledger.verify().unwrap().is_sound());
+    assert!(folder.path().join("ledger.sqlite-wal").exists());
+    drop(ledger);
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.filter(|name| name.to_string_lossy().starts_with("ledger.")).count(), 1);
+}
+
+#[test]
 fn a_state_directory_is_private_and_refused_where_others_may_write() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();

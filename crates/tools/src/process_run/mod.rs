@@ -112,7 +112,7 @@ impl Tool for ProcessRun {
                           come apart, each as head and tail with what was left out counted; the whole is an \
                           artifact. A non-zero exit is status `failed` with code `command_failed`: read the \
                           output, then change something. `timed_out` keeps the partial output. Repeating a failed \
-                          command with nothing changed is refused. Not for reading or editing files."
+                          command with nothing changed is refused."
                 .to_owned(),
             arguments_schema: Value::Null,
             result_schema: Value::Null,
@@ -233,6 +233,7 @@ impl ProcessRun {
         let environment: std::collections::BTreeMap<&String, &String> =
             fixed.map(|(name, value)| (name, value)).chain(stated).collect();
         let os = |text: &String| OsString::from(text);
+        let protected = self.workspace.protected();
         Command {
             argv: argv.iter().map(os).collect(),
             workspace: self.surroundings.root.clone(),
@@ -251,8 +252,8 @@ impl ProcessRun {
             },
             toolchains: self.surroundings.toolchains.clone(),
             access: if writable { Access::ReadWrite } else { Access::ReadOnly },
-            read_only: self.workspace.executable_configuration(),
-            masked: self.workspace.secrets(),
+            read_only: protected.executable_configuration,
+            masked: protected.secrets,
         }
     }
 }

@@ -10,9 +10,9 @@ use wire::receipt::Artifact;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The beginning; the whole when nothing was left out.
+    /// The whole, if nothing was left out.
     pub(super) head: String,
-    /// The end.
+
     #[serde(skip_serializing_if = "String::is_empty")]
     tail: String,
     total_bytes: u64,

@@ -11,17 +11,16 @@ use crate::limits::Limits;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Program and arguments; looked up along PATH.
-    #[schemars(length(max = 4096))]
+    /// Program and arguments.
     pub(super) argv: Option<Vec<String>>,
     /// Instead of `argv`.
     pub(super) shell: Option<Shell>,
-    /// Working directory in the workspace.
+    /// In the workspace.
     pub(super) cwd: Option<String>,
-    /// Added to the fixed environment; values are not recorded.
+    /// Values are not recorded.
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
-    /// Text on standard input; else it is empty.
+    /// Else it is empty.
     pub(super) stdin: Option<String>,
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) timeout_ms: Option<u64>,

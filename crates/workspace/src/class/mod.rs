@@ -13,6 +13,7 @@ use crate::path::RepoPath;
 mod table;
 mod protected;
 
+pub use protected::Protected;
 use table::{Entry, PUBLIC, TABLE};
 
 /// What policy needs to know about a path before its content moves.

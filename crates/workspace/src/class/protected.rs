@@ -21,26 +21,46 @@ const MAX_NAMES: usize = 1_000_000;
 /// Folders of a version control store that only hold content by digest, or text that nothing runs.
 const STORED_CONTENT: &[&[u8]] = &[b"objects", b"refs", b"logs", b"lfs"];
 
+/// What a command in the workspace must be kept from. Absolute real paths in path-byte order; a folder stands for
+/// all that lies in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protected {
+    /// Everything that is [`PathClass::Secret`].
+    pub secrets: Vec<PathBuf>,
+    /// Everything that is [`PathClass::ExecutableConfiguration`].
+    pub executable_configuration: Vec<PathBuf>,
+}
+
+/// The same while it is collected, relative to the root.
+#[derive(Default)]
+struct Found {
+    secrets: BTreeSet<RepoPath>,
+    executable_configuration: BTreeSet<RepoPath>,
+}
+
+impl Found {
+    fn of(&mut self, class: PathClass) -> Option<&mut BTreeSet<RepoPath>> {
+        match class {
+            PathClass::Secret => Some(&mut self.secrets),
+            PathClass::ExecutableConfiguration => Some(&mut self.executable_configuration),
+            PathClass::Ordinary | PathClass::VersionControl => None,
+        }
+    }
+}
+
 impl Workspace {
-    /// Absolute real paths of everything here that is [`PathClass::ExecutableConfiguration`], in path-byte
-    /// order. A folder stands for all that lies in it.
+    /// Looks through the whole workspace for what a command must be kept from.
     #[must_use]
-    pub fn executable_configuration(&self) -> Vec<PathBuf> {
-        self.of_class(PathClass::ExecutableConfiguration, MAX_NAMES)
+    pub fn protected(&self) -> Protected {
+        self.protected_up_to(MAX_NAMES)
     }
 
-    /// Absolute real paths of everything here that is [`PathClass::Secret`], in path-byte order. A folder
-    /// stands for all that lies in it.
-    #[must_use]
-    pub fn secrets(&self) -> Vec<PathBuf> {
-        self.of_class(PathClass::Secret, MAX_NAMES)
-    }
-
-    fn of_class(&self, class: PathClass, max_names: usize) -> Vec<PathBuf> {
-        let mut found = BTreeSet::new();
-        let mut folders = vec![RepoPath::root()];
+    fn protected_up_to(&self, max_names: usize) -> Protected {
+        let mut found = Found::default();
+        // With each folder, whether it counts as executable configuration already.
+        let mut folders = vec![(RepoPath::root(), false)];
         let mut names_left = max_names;
-        while let Some(path) = folders.pop() {
+        while let Some((path, is_covered)) = folders.pop() {
             // What cannot be opened here cannot be by a command of the same user either.
             let Ok(folder) = Directory::open(self, &path, &Guard::open()) else {
                 continue;
@@ -48,23 +68,48 @@ impl Workspace {
             let in_store = path.components().any(is_version_control);
             for name in folder.names {
                 let below = path.child(&name.bytes);
-                let is_class = classify(&below) == class;
                 match name.kind {
-                    FileKind::Symlink => found.extend(self.behind_link(&below, is_class, class)),
-                    _ if is_class => found.extend([below]),
+                    FileKind::Symlink => self.behind_link(&below, &mut found),
                     FileKind::Directory
                         if in_store && STORED_CONTENT.contains(&name.bytes.as_slice()) => {}
-                    FileKind::Directory
-                        if names_left == 0 || below.as_bytes().len() >= MAX_PATH_BYTES =>
-                    {
-                        found.extend([below]);
+                    kind => {
+                        let is_folder = kind == FileKind::Directory;
+                        let too_much = names_left == 0 || below.as_bytes().len() >= MAX_PATH_BYTES;
+                        let class = match classify(&below) {
+                            PathClass::Ordinary | PathClass::VersionControl
+                                if is_folder && too_much =>
+                            {
+                                PathClass::Secret
+                            }
+                            class => class,
+                        };
+                        let runs = class == PathClass::ExecutableConfiguration;
+                        if let Some(paths) = found.of(class).filter(|_| !(runs && is_covered)) {
+                            paths.insert(below.clone());
+                        }
+                        // A secret may lie in a folder that only must not be changed.
+                        if is_folder && !too_much && class != PathClass::Secret {
+                            folders.push((below, is_covered || runs));
+                        }
                     }
-                    FileKind::Directory => folders.push(below),
-                    _ => {}
                 }
                 names_left = names_left.saturating_sub(1);
             }
         }
+        self.absolute(&found)
+    }
+
+    /// The target inside of a link, with the stricter class of both names.
+    fn behind_link(&self, link: &RepoPath, found: &mut Found) {
+        let Ok(resolved) = self.resolve(link) else { return };
+        if !resolved.real.is_root()
+            && let Some(paths) = found.of(resolved.class)
+        {
+            paths.insert(resolved.real);
+        }
+    }
+
+    fn absolute(&self, found: &Found) -> Protected {
         let root = self.real_root();
         let absolute = |path: &RepoPath| {
             let mut bytes = root.clone();
@@ -74,15 +119,10 @@ impl Workspace {
             bytes.extend_from_slice(path.as_bytes());
             PathBuf::from(OsString::from_vec(bytes))
         };
-        found.iter().map(absolute).collect()
-    }
-
-    /// The target inside of a link that has the class by its own name; else the target is met by itself.
-    fn behind_link(&self, link: &RepoPath, is_class: bool, class: PathClass) -> Option<RepoPath> {
-        let resolved = self.resolve(link).ok()?;
-        (is_class || resolved.class == class)
-            .then_some(resolved.real)
-            .filter(|real| !real.is_root())
+        Protected {
+            secrets: found.secrets.iter().map(absolute).collect(),
+            executable_configuration: found.executable_configuration.iter().map(absolute).collect(),
+        }
     }
 }
 
@@ -100,7 +140,7 @@ mod tests {
         fs::write(tree.path().join("a/b/.env"), "K=1").unwrap();
         let workspace = Workspace::open(tree.path()).unwrap();
         let root = fs::canonicalize(tree.path()).unwrap();
-        assert_eq!(workspace.of_class(PathClass::Secret, 2), [root.join("a/b/.env")]);
-        assert_eq!(workspace.of_class(PathClass::Secret, 1), [root.join("a/b")]);
+        assert_eq!(workspace.protected_up_to(2).secrets, [root.join("a/b/.env")]);
+        assert_eq!(workspace.protected_up_to(1).secrets, [root.join("a/b")]);
     }
 }

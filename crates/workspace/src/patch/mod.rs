@@ -24,7 +24,7 @@ pub use error::{
     V4aError,
 };
 pub use plan::{PatchPlan, Touch, TouchKind};
-pub use recover::{Recovered, Settled, recover, settle};
+pub use recover::{Intended, Recovered, Settled, recover, settle};
 pub use targets::{Operation, Target, Targets};
 pub use v4a::parse_v4a;
 

@@ -73,22 +73,29 @@ pub fn recover(workspace: &Workspace, journals: &Path) -> Result<Recovered, Appl
     settle_left(workspace, &journal)
 }
 
-/// Says from the files alone whether a change happened: path, digest before and digest after of each, `None`
-/// where there is no file.
+/// What a change meant to do to one path: digests of its content, `None` where there is no file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intended {
+    /// The real path.
+    pub path: RepoPath,
+    /// What it was.
+    pub before: Option<String>,
+    /// What it was to be.
+    pub after: Option<String>,
+}
+
+/// Says from the files alone whether a change happened.
 #[must_use]
-pub fn settle(
-    workspace: &Workspace,
-    files: &[(RepoPath, Option<String>, Option<String>)],
-) -> Settled {
+pub fn settle(workspace: &Workspace, files: &[Intended]) -> Settled {
     let mut open = Folders::new(workspace);
     let mut is = |path: &RepoPath, wanted: &Option<String>| match (look(&mut open, path), wanted) {
         (Ok(now), Some(digest)) => now.has(digest),
         (Ok(Now::Missing) | Err(AccessError::NotFound { .. }), None) => true,
         _ => false,
     };
-    if files.iter().all(|(path, _, after)| is(path, after)) {
+    if files.iter().all(|file| is(&file.path, &file.after)) {
         Settled::New
-    } else if files.iter().all(|(path, before, _)| is(path, before)) {
+    } else if files.iter().all(|file| is(&file.path, &file.before)) {
         Settled::Old
     } else {
         Settled::Mixed

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 
 use workspace::RepoPath;
-use workspace::patch::{ApplyError, ChangeError, MAX_CHANGES, Settled, TouchKind, recover, settle};
+use workspace::patch::{
+    ApplyError, ChangeError, Intended, MAX_CHANGES, Settled, TouchKind, recover, settle,
+};
 
 use crate::support::*;
 
@@ -186,10 +188,12 @@ fn p5_a_directory_that_became_a_link_is_refused() {
 #[test]
 fn p6_digests_tell_whether_a_patch_happened() {
     let scratch = Scratch::with(&[("a", b"one\n")]);
-    let files = [
-        (path("a"), Some(digest(b"one\n")), Some(digest(b"two\n"))),
-        (path("new/b"), None, Some(digest(b"b\n"))),
-    ];
+    let intended = |at: &str, before: Option<&[u8]>, after: &[u8]| Intended {
+        path: path(at),
+        before: before.map(digest),
+        after: Some(digest(after)),
+    };
+    let files = [intended("a", Some(b"one\n"), b"two\n"), intended("new/b", None, b"b\n")];
     assert_eq!(settle(&scratch.workspace, &files), Settled::Old);
     scratch.write("a", b"two\n");
     assert_eq!(settle(&scratch.workspace, &files), Settled::Mixed);

@@ -2,6 +2,8 @@
 //!
 //! It never guesses where a change belongs, and never writes over a state that the task has not been shown.
 
+mod request;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use engine::ports::Observation;
 use engine::tool::{Ended, View};
 use engine::{Demand, Hands, Outcome, Plan, Reconciled, Resource, Tool};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use wire::contract::{
     Cancellation, EffectClass, Lifecycle, Operation, Reconciliation, ResourceKind, Reversibility,
@@ -17,66 +19,16 @@ use wire::contract::{
 };
 use wire::receipt::{Bound, Count, Truncation};
 use wire::{Code, Digest, Error, ToolContract};
-use workspace::patch::{self, Change, Occurrences, PatchPlan, Settled, Targets, Touch, TouchKind};
+use workspace::patch::{self, Intended, PatchPlan, Settled, Targets, Touch, TouchKind};
 use workspace::{RepoPath, Workspace};
 
 use crate::Place;
 use crate::fault;
-use crate::limits::Limits;
+use request::Arguments;
 
 pub(crate) struct RepositoryPatch {
     workspace: Arc<Workspace>,
     journals: PathBuf,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Arguments {
-    /// Done in order; all or none.
-    #[serde(default)]
-    #[schemars(length(max = 256))]
-    changes: Vec<Wanted>,
-    /// Instead of `changes`: text from `*** Begin Patch` to `*** End Patch`.
-    patch: Option<String>,
-    #[serde(default)]
-    limits: Limits,
-}
-
-/// `base` is the digest that a change is made on; left out, it is the one that you were last shown.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
-enum Wanted {
-    /// Exact text, with enough around it to occur once.
-    Replace {
-        path: String,
-        old: String,
-        new: String,
-        /// How often `old` occurs; 1 if left out.
-        #[schemars(range(min = 1))]
-        count: Option<u64>,
-        base: Option<String>,
-    },
-    Create {
-        path: String,
-        content: String,
-        #[serde(default)]
-        executable: bool,
-    },
-    /// The whole content of an existing file.
-    Write {
-        path: String,
-        content: String,
-        base: Option<String>,
-    },
-    Delete {
-        path: String,
-        base: Option<String>,
-    },
-    Rename {
-        path: String,
-        to: String,
-        base: Option<String>,
-    },
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -97,70 +49,6 @@ impl RepositoryPatch {
             journals: place.surroundings.journals.clone(),
         }
     }
-
-    fn changes(&self, arguments: &Arguments) -> Result<Vec<Change>, Error> {
-        match (&arguments.patch, arguments.changes.as_slice()) {
-            (Some(text), []) => {
-                patch::parse_v4a(text, &|path| self.workspace.path(path)).map_err(|error| {
-                    Error::new(Code::InvalidPatch, error.to_string()).at("/arguments/patch")
-                })
-            }
-            (None, [_, ..]) => arguments
-                .changes
-                .iter()
-                .enumerate()
-                .map(|(at, wanted)| self.change(wanted, &format!("/arguments/changes/{at}")))
-                .collect(),
-            _ => {
-                let message = "give either `changes` or `patch`";
-                Err(Error::new(Code::InvalidArguments, message).at("/arguments"))
-            }
-        }
-    }
-
-    fn change(&self, wanted: &Wanted, at: &str) -> Result<Change, Error> {
-        let path = |text: &str| {
-            self.workspace.path(text).map_err(|error| fault::path(&error).at(&format!("{at}/path")))
-        };
-        Ok(match wanted {
-            Wanted::Replace { path: p, old, new, count, base } => Change::Replace {
-                path: path(p)?,
-                old: old.clone(),
-                new: new.clone(),
-                occurrences: match count {
-                    None | Some(1) => Occurrences::Once,
-                    Some(count) => Occurrences::Exactly(*count),
-                },
-                base: base_of(base.as_deref(), at)?,
-            },
-            Wanted::Create { path: p, content, executable } => {
-                Change::Create { path: path(p)?, content: content.clone(), executable: *executable }
-            }
-            Wanted::Write { path: p, content, base } => Change::Write {
-                path: path(p)?,
-                content: content.clone(),
-                base: base_of(base.as_deref(), at)?,
-            },
-            Wanted::Delete { path: p, base } => {
-                Change::Delete { path: path(p)?, base: base_of(base.as_deref(), at)? }
-            }
-            Wanted::Rename { path: p, to, base } => Change::Rename {
-                from: path(p)?,
-                to: path(to)?,
-                base: base_of(base.as_deref(), at)?,
-            },
-        })
-    }
-}
-
-/// A digest of the wire as the workspace knows it.
-fn base_of(base: Option<&str>, at: &str) -> Result<Option<String>, Error> {
-    let Some(text) = base else { return Ok(None) };
-    let digest = Digest::try_from(text.to_owned()).map_err(|_| {
-        let message = "`base` is a digest as a read shows it: `sha256:` and 64 hexadecimal digits";
-        Error::new(Code::InvalidArguments, message).at(&format!("{at}/base"))
-    })?;
-    Ok(Some(digest.hex().to_owned()))
 }
 
 /// Everything that the changes touch, known before any content is looked at.
@@ -199,7 +87,7 @@ impl Tool for RepositoryPatch {
                           or against `base`. `stale`: read again. `not_read`: read it. `no_match` shows the nearest places \
                           and what differs; `ambiguous_match` lists the lines of every occurrence, so give more text \
                           around. Line endings, encoding, mark, mode and final newline are kept. Creating or renaming never \
-                          overwrites. The result has digests before and after, changed lines and a diff."
+                          overwrites. The result has digests, changed lines and a diff."
                 .to_owned(),
             arguments_schema: Value::Null,
             result_schema: Value::Null,
@@ -220,7 +108,7 @@ impl Tool for RepositoryPatch {
     }
 
     fn plan(&self, arguments: Arguments, view: &View<'_>) -> Result<Plan<Job>, Error> {
-        let changes = self.changes(&arguments)?;
+        let changes = request::changes(&self.workspace, &arguments)?;
         let targets = self.workspace.targets(changes).map_err(|error| fault::patch(&error))?;
         let demands = demands(&targets);
         for demand in &demands {
@@ -271,10 +159,10 @@ impl Tool for RepositoryPatch {
     }
 
     fn reconcile(&self, action: &Value) -> Reconciled {
-        let Some(expected) = expected(action) else {
+        let Some(intended) = intended(action) else {
             return Reconciled::Unknown("the recorded action cannot be read".to_owned());
         };
-        match patch::settle(&self.workspace, &expected) {
+        match patch::settle(&self.workspace, &intended) {
             Settled::New => {
                 let mut facts = Map::new();
                 let files = action.get("touches").cloned().unwrap_or_default();
@@ -326,7 +214,7 @@ fn wire_digest(hex: &Option<String>) -> Option<String> {
 }
 
 /// Path, content before and content after, of everything that an action touches.
-fn expected(action: &Value) -> Option<Vec<(RepoPath, Option<String>, Option<String>)>> {
+fn intended(action: &Value) -> Option<Vec<Intended>> {
     let mut all = Vec::new();
     for touch in action.get("touches")?.as_array()? {
         let text = |name: &str| touch.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -338,10 +226,10 @@ fn expected(action: &Value) -> Option<Vec<(RepoPath, Option<String>, Option<Stri
         let (before, after) = (hex("before")?, hex("after")?);
         match text("from") {
             Some(from) => {
-                all.push((from.parse().ok()?, before, None));
-                all.push((path, None, after));
+                all.push(Intended { path: from.parse().ok()?, before, after: None });
+                all.push(Intended { path, before: None, after });
             }
-            None => all.push((path, before, after)),
+            None => all.push(Intended { path, before, after }),
         }
     }
     Some(all)

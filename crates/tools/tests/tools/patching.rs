@@ -1,0 +1,133 @@
+//! `repository_patch`.
+
+use serde_json::json;
+
+use crate::support::Bench;
+
+#[test]
+fn p2_an_edit_needs_a_read_and_a_read_is_enough() {
+    let bench = Bench::with(&[("a.rs", b"let a = 1;\n")]);
+    assert_eq!(bench.replace("a.rs", "1", "2").end(), ("rejected", "not_read"));
+    bench.read("a.rs");
+    let told = bench.replace("a.rs", "1", "2");
+    assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
+    assert_eq!(bench.text("a.rs"), "let a = 2;\n");
+    assert_eq!(
+        told.text("/result/diff"),
+        "--- a/a.rs\n+++ b/a.rs\n@@ -1,1 +1,1 @@\n-let a = 1;\n+let a = 2;\n"
+    );
+    // The task knows what it wrote.
+    assert_eq!(bench.replace("a.rs", "2", "3").end(), ("succeeded", ""));
+}
+
+#[test]
+fn p2_a_search_hit_is_not_a_read() {
+    let bench = Bench::with(&[("a.rs", b"let a = 1;\n")]);
+    bench.search("let a");
+    assert_eq!(bench.replace("a.rs", "1", "2").end(), ("rejected", "not_read"));
+}
+
+#[test]
+fn p2_a_file_that_changed_since_is_stale_and_shown() {
+    let bench = Bench::with(&[("a", b"one\n")]);
+    bench.read("a");
+    bench.write("a", b"one, and theirs\n");
+    let told = bench.replace("a", "one", "two");
+    assert_eq!(told.end(), ("rejected", "stale"));
+    assert_eq!(told.text("/error/details/refused/0/excerpt"), "one, and theirs\n");
+    let current = wire::Digest::of_bytes(b"one, and theirs\n").to_string();
+    assert_eq!(told.text("/error/details/refused/0/current"), current);
+    assert_eq!(bench.text("a"), "one, and theirs\n");
+}
+
+#[test]
+fn p2_a_stated_base_counts_instead_of_a_read() {
+    let bench = Bench::with(&[("a", b"one\n")]);
+    let with_base = |base: &wire::Digest| {
+        let change =
+            json!({ "action": "write", "path": "a", "content": "two\n", "base": base.to_string() });
+        bench.call("repository_patch", json!({ "changes": [change] }))
+    };
+    assert_eq!(with_base(&wire::Digest::of_bytes(b"other")).end(), ("rejected", "stale"));
+    assert_eq!(with_base(&wire::Digest::of_bytes(b"one\n")).end(), ("succeeded", ""));
+}
+
+#[test]
+fn p3_an_ambiguous_edit_lists_its_places() {
+    let bench = Bench::with(&[("a", b"x\ny\nx\n")]);
+    bench.read("a");
+    let told = bench.replace("a", "x", "z");
+    assert_eq!(told.end(), ("rejected", "ambiguous_match"));
+    let places = told.at("/error/details/refused/0/lines");
+    assert_eq!(places, json!([{ "first": 1, "last": 1 }, { "first": 3, "last": 3 }]));
+    assert_eq!(told.at("/error/details/applied"), json!(0));
+}
+
+#[test]
+fn p3_no_match_shows_what_is_near() {
+    let bench = Bench::with(&[("a", b"    return 1\n")]);
+    bench.read("a");
+    let told = bench.replace("a", "\treturn 1\n", "\treturn 2\n");
+    assert_eq!(told.end(), ("rejected", "no_match"));
+    let near = told.at("/error/details/refused/0/candidates/0");
+    assert_eq!(near["difference"], "indentation");
+    assert_eq!(near["excerpt"], "    return 1\n");
+}
+
+#[test]
+fn p5_a_patch_text_lands_whole_or_not_at_all() {
+    let bench = Bench::with(&[("a", b"one\n"), ("b", b"two\n")]);
+    bench.read("a");
+    let patch = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+ONE\n*** Update File: b\n@@\n-two\n+TWO\n*** End Patch";
+    let told = bench.call("repository_patch", json!({ "patch": patch }));
+    assert_eq!(told.end(), ("rejected", "not_read"));
+    assert_eq!(bench.text("a"), "one\n");
+    bench.read("b");
+    assert_eq!(bench.call("repository_patch", json!({ "patch": patch })).end(), ("succeeded", ""));
+    assert_eq!((bench.text("a"), bench.text("b")), ("ONE\n".to_owned(), "TWO\n".to_owned()));
+}
+
+#[test]
+fn p11_p007_what_runs_code_later_is_not_written() {
+    let bench = Bench::with(&[(".git/config", b"[core]\n"), ("sub/.git/HEAD", b"ref: x\n")]);
+    for path in [
+        ".git/hooks/pre-commit",
+        "sub/.git/hooks/pre-commit",
+        ".github/workflows/ci.yml",
+        ".vscode/tasks.json",
+        ".mcp.json",
+        "chancery.toml",
+        ".env",
+    ] {
+        let change = json!({ "action": "create", "path": path, "content": "x" });
+        let told = bench.call("repository_patch", json!({ "changes": [change] }));
+        assert_eq!(told.end(), ("denied", "denied"), "{path}: {}", told.all());
+        assert!(!bench.at(path).exists(), "{path}");
+    }
+    assert_eq!(bench.replace(".git/config", "core", "x").end(), ("denied", "denied"));
+}
+
+#[test]
+fn p9_create_delete_and_rename_each_say_what_they_did() {
+    let bench = Bench::with(&[("a", b"a\n"), ("b", b"b\n")]);
+    bench.read("a");
+    bench.read("b");
+    let changes = json!([
+        { "action": "create", "path": "new/c", "content": "c\n" },
+        { "action": "delete", "path": "a" },
+        { "action": "rename", "path": "b", "to": "moved/b" },
+    ]);
+    let told = bench.call("repository_patch", json!({ "changes": changes }));
+    assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
+    let files = told.at("/result/files");
+    let said: Vec<String> = files
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| {
+            format!("{} {}", file["change"].as_str().unwrap(), file["path"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(said, ["deleted a", "renamed moved/b", "created new/c"]);
+    assert!(!bench.at("a").exists() && !bench.at("b").exists());
+}

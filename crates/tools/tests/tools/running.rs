@@ -1,0 +1,144 @@
+//! `process_run`.
+
+use serde_json::{Value, json};
+
+use crate::support::Bench;
+
+#[test]
+fn x1_an_argument_vector_is_not_interpreted() {
+    let bench = Bench::new();
+    let told = bench.call("process_run", json!({ "argv": ["echo", "$HOME; touch x", "*"] }));
+    assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
+    assert_eq!(told.text("/result/stdout/head"), "$HOME; touch x *\n");
+    assert!(!bench.at("x").exists());
+}
+
+#[test]
+fn x6_the_streams_and_the_exit_code_come_apart() {
+    let bench = Bench::new();
+    let told = bench.sh("echo out; echo err >&2; exit 3");
+    assert_eq!(told.end(), ("failed", "command_failed"));
+    assert_eq!(told.text("/result/stdout/head"), "out\n");
+    assert_eq!(told.text("/result/stderr/head"), "err\n");
+    assert_eq!(told.at("/result/exit_code"), json!(3));
+}
+
+#[test]
+fn x6_p031_a_flood_is_shown_in_part_and_kept_whole() {
+    let bench = Bench::new();
+    let told = bench.sh("seq 1 300000; exit 3");
+    assert_eq!(told.end(), ("failed", "command_failed"));
+    let (head, tail) = (told.text("/result/stdout/head"), told.text("/result/stdout/tail"));
+    assert!(head.starts_with("1\n2\n") && tail.ends_with("299999\n300000\n"));
+    let whole: String = (1..=300_000).map(|line| format!("{line}\n")).collect();
+    let artifact = &told.receipt().artifacts[0];
+    assert_eq!(bench.artifact(&artifact.digest), whole.as_bytes());
+    let left_out = told.at("/truncation/0/left_out/exact").as_u64().unwrap();
+    assert_eq!(usize::try_from(left_out).unwrap() + head.len() + tail.len(), whole.len());
+    assert_eq!(told.text("/truncation/0/artifact"), artifact.digest.to_string());
+}
+
+#[test]
+fn x4_p029_a_timeout_ends_the_whole_tree() {
+    let bench = Bench::new();
+    let script = "sh -c 'sleep 1; touch late' & echo begun; sleep 60";
+    let arguments = json!({ "shell": { "script": script }, "timeout_ms": 300 });
+    let told = bench.call("process_run", arguments);
+    assert_eq!(told.end(), ("failed", "timed_out"), "{}", told.all());
+    assert_eq!(told.text("/result/stdout/head"), "begun\n");
+    // What could still touch the file is in the sandbox, and the sandbox is gone: a second one has no such process.
+    let after = bench.sh("ls /proc | grep -c '^[0-9][0-9]*$'; sleep 1.2; test ! -e late");
+    assert_eq!(after.end(), ("succeeded", ""), "{}", after.all());
+}
+
+#[test]
+fn x4_p028_a_background_process_does_not_hold_the_call() {
+    let bench = Bench::new();
+    for script in
+        ["echo hi; sleep 600 &", "sleep 600 >/dev/null & echo hi", "setsid sleep 600 & echo hi"]
+    {
+        let told = bench.sh(script);
+        assert_eq!(told.end(), ("succeeded", ""), "{script}: {}", told.all());
+        assert_eq!(told.text("/result/stdout/head"), "hi\n");
+        assert!(told.at("/result/ended_leftovers").as_u64() >= Some(1), "{script}: {}", told.all());
+    }
+}
+
+#[test]
+fn x2_p033_nothing_of_the_environment_is_inherited_and_given_values_are_not_recorded() {
+    let bench = Bench::new();
+    let arguments = json!({ "argv": ["env"], "env": { "GIVEN": "canary-value-5" } });
+    let told = bench.call("process_run", arguments);
+    let printed = told.text("/result/stdout/head");
+    assert!(printed.contains("GIVEN=canary-value-5"));
+    assert!(
+        !printed.contains("CARGO_MANIFEST_DIR"),
+        "a variable of the tests themselves: {printed}"
+    );
+    let receipt = told.receipt().clone();
+    let without_output = wire::Receipt { result: None, ..receipt };
+    let text = serde_json::to_string(&without_output).unwrap();
+    assert!(!text.contains("canary-value-5"), "{text}");
+}
+
+#[test]
+fn x1_standard_input_is_what_was_given_or_empty() {
+    let bench = Bench::new();
+    let given = bench.call("process_run", json!({ "argv": ["cat"], "stdin": "hello" }));
+    assert_eq!(given.text("/result/stdout/head"), "hello");
+    let none = bench.call("process_run", json!({ "argv": ["cat"] }));
+    assert_eq!(none.text("/result/stdout/head"), "");
+}
+
+#[test]
+fn x3_the_workspace_can_be_made_read_only() {
+    let bench = Bench::with(&[("a", b"a\n")]);
+    let arguments = json!({ "shell": { "script": "echo x > a" }, "writable": false });
+    assert_eq!(bench.call("process_run", arguments).end(), ("failed", "command_failed"));
+    assert_eq!(bench.text("a"), "a\n");
+    assert_eq!(bench.sh("echo x > a").end(), ("succeeded", ""));
+    assert_eq!(bench.text("a"), "x\n");
+}
+
+#[test]
+fn w9_a_secret_is_not_in_a_commands_view() {
+    let bench = Bench::with(&[(".env", b"TOKEN=canary-3\n")]);
+    let told = bench.sh("cat .env; cat ./.env; od -c .env");
+    assert!(!told.all().contains("canary-3"), "{}", told.all());
+}
+
+#[test]
+fn p11_p007_a_command_cannot_write_what_runs_code_later() {
+    let bench = Bench::with(&[(".git/config", b"[core]\n"), (".git/hooks/x.sample", b"#\n")]);
+    let told = bench.sh("echo evil >> .git/config; echo evil > .git/hooks/pre-commit; true");
+    assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
+    assert_eq!(bench.text(".git/config"), "[core]\n");
+    assert!(!bench.at(".git/hooks/pre-commit").exists());
+}
+
+#[test]
+fn x1_a_program_that_is_not_there_is_told_apart() {
+    let bench = Bench::new();
+    let told = bench.call("process_run", json!({ "argv": ["no-such-program-here"] }));
+    assert_eq!(told.end(), ("failed", "cannot_start"), "{}", told.all());
+    assert_eq!(told.at("/result"), Value::Null);
+}
+
+#[test]
+fn f11_a_failing_command_is_not_run_a_third_time() {
+    let bench = Bench::new();
+    let run = || bench.call("process_run", json!({ "argv": ["false"] }));
+    assert_eq!(run().end(), ("failed", "command_failed"));
+    assert_eq!(run().end(), ("failed", "command_failed"));
+    assert_eq!(run().end(), ("rejected", "repeated_call"));
+}
+
+#[test]
+fn x8_a_receipt_says_which_walls_stood_and_what_was_used() {
+    let bench = Bench::new();
+    let told = bench.sh("true");
+    let usage = serde_json::to_value(&told.receipt().usage).unwrap();
+    let isolation = serde_json::to_value(&told.receipt().runtime).unwrap();
+    assert_eq!(isolation["isolation"]["network"], "enforced", "{isolation}");
+    assert!(usage["cpu_ms"].is_u64() && usage["peak_memory_bytes"].is_u64(), "{usage}");
+}
