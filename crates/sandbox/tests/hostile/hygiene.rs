@@ -1,6 +1,6 @@
 //! Hygiene: nothing stays behind, not in the workspace, not in the runtime, not on the machine, whoever dies first.
 
-use crate::case::{Case, alone, itself, jail, marker, processes_with, run};
+use crate::case::{Case, alone, itself, jail, marker, processes_with, run, until};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use sandbox::{Ending, HeadTail, Jail, Stop, Streams};
@@ -72,7 +72,8 @@ fn x4_two_hundred_runs_leave_nothing_behind() {
         assert_eq!(processes_with(&mark), Vec::<u32>::new());
     }
     drop(own);
-    assert_eq!(look(), before, "descriptors, threads, mounts");
+    // A thread that was joined can be listed a moment longer.
+    until(before, look);
     assert_eq!(children(), "", "no helper is left, not even as a zombie");
     assert_eq!(count(case.path().to_str().unwrap()), 0);
 }
@@ -146,8 +147,9 @@ fn x4_when_the_runtime_is_killed_the_tree_dies_with_it() {
     daemon.wait().unwrap();
     for process in &watched {
         let mut ended = [PollFd::new(process, PollFlags::IN)];
-        let bound = Timespec { tv_sec: 10, tv_nsec: 0 };
+        let bound = Timespec { tv_sec: 30, tv_nsec: 0 };
         assert_eq!(poll(&mut ended, Some(&bound)).unwrap(), 1, "it outlived the runtime");
     }
-    assert_eq!(processes_with(&mark), Vec::<u32>::new());
+    // Also one that was started after the look above.
+    until(Vec::new(), || processes_with(&mark));
 }

@@ -103,7 +103,8 @@ fn x2_a_working_directory_never_leaves_the_workspace() {
 fn x1_programs_are_found_inside_and_typed_when_not() {
     let case = Case::new();
     case.write("plain", "echo no\n");
-    case.write("garbage", "\u{1}\u{2}");
+    case.write("text", "\u{1}\u{2}");
+    case.control("cp text garbage");
     let set = |name: &str, mode| {
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(case.path().join(name), mode).unwrap();

@@ -48,11 +48,11 @@ fn x6_both_streams_arrive_whole_and_apart() {
 fn x6_p031_endless_output_ends_at_the_wall_limit() {
     let case = Case::new();
     let mut command = case.command(&["yes"]);
-    command.limits.wall_ms = 1_000;
+    command.limits.wall_ms = 2_000;
     let (mut out, mut err) = (HeadTail::new(1024, 1024), Count::default());
     let streams = Streams { stdout: &mut out, stderr: &mut err };
     let exit = jail().run(&command, streams, &Stop::new().unwrap()).unwrap();
-    assert!(matches!(exit.ending, Ending::TimedOut { wall_ms: 1_000, .. }));
+    assert!(matches!(exit.ending, Ending::TimedOut { wall_ms: 2_000, .. }));
     assert!(exit.stdout.bytes > 1 << 20, "it wrote only {} bytes", exit.stdout.bytes);
     let shown = out.text();
     assert!(shown.head.starts_with("y\ny\n"));

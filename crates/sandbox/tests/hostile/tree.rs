@@ -61,9 +61,9 @@ fn x4_p029_a_timeout_ends_grandchildren_before_they_act() {
     let mark = marker("p029");
     let mut command =
         case.shell(&format!("echo a; sh -c 'sleep 4; touch late # {mark}' & sleep 60"));
-    command.limits.wall_ms = 1_000;
+    command.limits.wall_ms = 2_000;
     let outcome = run(&command);
-    assert!(matches!(outcome.exit.ending, Ending::TimedOut { wall_ms: 1_000, .. }));
+    assert!(matches!(outcome.exit.ending, Ending::TimedOut { wall_ms: 2_000, .. }));
     assert_eq!(outcome.out, "a\n", "partial output is kept");
     assert_eq!(processes_with(&mark), Vec::<u32>::new());
     assert!(!case.path().join("late").exists());

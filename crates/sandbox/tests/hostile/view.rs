@@ -253,8 +253,8 @@ fn x3_a_workspace_of_another_owner_works_for_root() {
 fn x3_toolchains_are_shown_where_they_are_and_read_only() {
     let case = Case::new();
     let tools = Case::new();
-    tools.write("bin/tool", "#!/bin/sh\necho works\n");
-    tools.control("chmod -R a+rX . && chmod +x bin/tool");
+    tools.write("text", "#!/bin/sh\necho works\n");
+    tools.control("mkdir bin && cp text bin/tool && chmod -R a+rX . && chmod +x bin/tool");
     let tool = tools.path().join("bin/tool");
     let mut command = case.shell(&format!("{0}; echo x > {0}; rm {0}; touch {0}2", tool.display()));
     command.toolchains = vec![
