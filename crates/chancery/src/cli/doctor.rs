@@ -17,28 +17,50 @@ pub(super) struct Doctor {
 /// One thing that was looked at.
 struct Finding {
     what: String,
-    good: bool,
+    verdict: Verdict,
     detail: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    /// Work goes on behind the other walls; every receipt of a command says so too.
+    Weaker,
+    /// Something cannot be done at all.
+    Missing,
+}
+
+impl Verdict {
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Good => "ok",
+            Verdict::Weaker => "weaker",
+            Verdict::Missing => "missing",
+        }
+    }
 }
 
 impl Doctor {
     pub(super) fn run(&self, page: &mut Page) -> Result<Exit, CommandError> {
         let mut findings = self.runtime();
         findings.extend(sandbox_findings());
-        let missing = findings.iter().any(|finding| !finding.good);
-        for Finding { what, good, detail } in &findings {
+        let missing = findings.iter().any(|finding| finding.verdict == Verdict::Missing);
+        for Finding { what, verdict, detail } in &findings {
+            let verdict = verdict.name();
             if page.json() {
-                page.document(&json!({ "what": what, "good": good, "detail": detail }))?;
+                page.document(&json!({ "what": what, "verdict": verdict, "detail": detail }))?;
             } else {
-                let mark = if *good { "ok     " } else { "missing" };
-                page.line(&format!("{mark} {what:<24} {detail}"))?;
+                page.line(&format!("{verdict:<7} {what:<32} {detail}"))?;
             }
         }
         Ok(if missing { Exit::Machine } else { Exit::Done })
     }
 
     fn runtime(&self) -> Vec<Finding> {
-        let finding = |what: &str, good: bool, detail: String| Finding { what: what.to_owned(), good, detail };
+        let finding = |what: &str, good: bool, detail: String| {
+            let verdict = if good { Verdict::Good } else { Verdict::Missing };
+            Finding { what: what.to_owned(), verdict, detail }
+        };
         let setup = self.place.setup();
         let state = match state_dir(setup.state.as_deref()) {
             Ok(state) => finding("state directory", true, state.display().to_string()),
@@ -70,15 +92,16 @@ fn sandbox_findings() -> Vec<Finding> {
     let jail = match Jail::new() {
         Ok(jail) => jail,
         Err(error) => {
-            return vec![Finding { what: "sandbox".to_owned(), good: false, detail: error.to_string() }];
+            let (what, verdict) = ("sandbox".to_owned(), Verdict::Missing);
+            return vec![Finding { what, verdict, detail: error.to_string() }];
         }
     };
     let row = |(layer, state): (sandbox::Layer, &State)| {
-        let (good, detail) = match state {
-            State::Enforced => (true, "enforced".to_owned()),
-            State::Missing { reason, remedy } => (false, format!("{reason}; {remedy}")),
+        let (verdict, detail) = match state {
+            State::Enforced => (Verdict::Good, "enforced".to_owned()),
+            State::Missing { reason, remedy } => (Verdict::Weaker, format!("{reason}; {remedy}")),
         };
-        Finding { what: format!("sandbox: {layer}"), good, detail }
+        Finding { what: format!("sandbox: {layer}"), verdict, detail }
     };
     jail.level().layers().map(row).collect()
 }

@@ -102,7 +102,13 @@ pub(crate) enum CommandError {
 impl CommandError {
     fn exit(&self) -> Exit {
         match self {
-            CommandError::Usage(_) => Exit::Usage,
+            CommandError::Usage(_)
+            | CommandError::Start(
+                StartError::Workspace { .. }
+                | StartError::NoState
+                | StartError::StateInside(_)
+                | StartError::Policy { .. },
+            ) => Exit::Usage,
             CommandError::NotFound(_) => Exit::NotFound,
             _ => Exit::Machine,
         }

@@ -32,6 +32,12 @@ use request::{Arguments, argv};
 /// Time between the polite end and the certain one, milliseconds.
 const GRACE_MS: u64 = 2_000;
 
+/// How long a command may take when the caller says nothing, milliseconds.
+const WALL_MS: u64 = 120_000;
+
+/// How long it may take at most, milliseconds; the deadline of a call lies there when none is stated.
+const MAX_WALL_MS: u64 = 3_600_000;
+
 /// Both outputs together, bytes; more ends the command.
 const OUTPUT_BYTES: u64 = 1 << 30;
 
@@ -122,8 +128,8 @@ impl Tool for ProcessRun {
                 name: "process.run".to_owned(),
                 resource: ResourceKind::Program,
             }],
-            default_timeout_ms: 120_000,
-            max_timeout_ms: 3_600_000,
+            default_timeout_ms: MAX_WALL_MS,
+            max_timeout_ms: MAX_WALL_MS,
             max_output_bytes: crate::limits::MAX_OUTPUT_BYTES,
             cancellation: Cancellation::EndsProcesses,
             reconciliation: Reconciliation::Impossible,
@@ -135,15 +141,12 @@ impl Tool for ProcessRun {
         }
     }
 
-    fn plan(
-        &self,
-        arguments: Arguments,
-        view: &engine::tool::View<'_>,
-    ) -> Result<Plan<Job>, Error> {
+    fn plan(&self, arguments: Arguments, _: &engine::tool::View<'_>) -> Result<Plan<Job>, Error> {
         let jail = self.jail()?;
         let (argv, shell) = argv(&arguments)?;
         let cwd = self.cwd(arguments.cwd.as_deref().unwrap_or("."))?;
-        let wall_ms = arguments.timeout_ms.unwrap_or(view.time_ms).min(view.time_ms);
+        // The digest of the action must not depend on when it was asked for; the deadline is held when it runs.
+        let wall_ms = arguments.timeout_ms.unwrap_or(WALL_MS);
         let writable = arguments.writable.unwrap_or(true);
         let digest_of = |text: &str| Digest::of_bytes(text.as_bytes()).to_string();
         let env: Map<String, Value> = arguments

@@ -22,6 +22,7 @@ pub(crate) struct Arguments {
     pub(super) env: BTreeMap<String, String>,
     /// Else it is empty.
     pub(super) stdin: Option<String>,
+    /// Default 120000.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) timeout_ms: Option<u64>,
     /// False: the workspace is read-only.

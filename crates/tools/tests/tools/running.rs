@@ -134,7 +134,7 @@ fn f11_a_failing_command_is_not_run_a_third_time() {
 }
 
 #[test]
-fn x8_a_receipt_says_which_walls_stood_and_what_was_used() {
+fn i1_a_receipt_says_which_walls_stood_and_what_was_used() {
     let bench = Bench::new();
     let told = bench.sh("true");
     let usage = serde_json::to_value(&told.receipt().usage).unwrap();
