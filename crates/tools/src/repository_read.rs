@@ -65,7 +65,7 @@ struct Wanted {
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<u64>,
-    /// From 0; instead of lines.
+    /// From 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     start_byte: Option<u64>,
     #[schemars(range(min = 1))]

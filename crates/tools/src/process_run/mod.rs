@@ -112,7 +112,7 @@ impl Tool for ProcessRun {
             version: "1.0.0".to_owned(),
             title: "Run a program".to_owned(),
             description: "Run one program in a sandbox: the workspace is writable, toolchains are \
-                          read-only, there is no network, no terminal and no secret environment. Give `argv` \
+                          read-only, there is no network, no terminal, no secrets. Give `argv` \
                           (no shell interprets it) or `shell` for a script. Returns when the command and every \
                           process that it started are gone; do not background anything. stdout and stderr \
                           come apart, each as head and tail with what was left out counted; the whole is an \

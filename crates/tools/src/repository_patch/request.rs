@@ -12,7 +12,7 @@ use crate::limits::Limits;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Done in order; all or none.
+    /// Done in order.
     #[serde(default)]
     #[schemars(length(max = 256))]
     changes: Vec<Wanted>,
