@@ -1,0 +1,26 @@
+//! A stage that is left lying is told: an open intent without an execution, an outcome without a receipt.
+
+#![deny(unused_must_use)]
+
+use engine::call::{Begun, Bounded, Context, Executed, Refused};
+
+fn begun() -> Begun<'static> {
+    todo!()
+}
+
+fn bounded() -> Bounded {
+    todo!()
+}
+
+fn refused() -> Refused {
+    todo!()
+}
+
+fn forgotten(executed: Executed, cx: &Context<'_>) {
+    begun();
+    executed.bound(cx);
+    bounded();
+    refused();
+}
+
+fn main() {}
