@@ -4,6 +4,7 @@
 //! dots or spaces and characters that some file systems ignore do not change the answer. It never reads a
 //! file: a secret in an ordinary file is found by redaction, not here.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,26 @@ pub fn classify(path: &RepoPath) -> PathClass {
         .filter(|rule| rule.covers(&names))
         .fold(PathClass::Ordinary, |class, rule| class.stricter(rule.class))
 }
+
+/// Whether a path could have a class for its last name. Where this is `false` and the path's folder is ordinary, so is
+/// the path: it saves the comparison of whole paths for nearly every file of a tree.
+pub(crate) fn has_telling_name(name: &[u8]) -> bool {
+    let name = fold(name);
+    LAST_NAMES.exact.contains(name.as_slice())
+        || LAST_NAMES.patterns.iter().any(|pattern| star(pattern, &name))
+}
+
+/// The last names of all entries.
+struct LastNames {
+    exact: HashSet<&'static [u8]>,
+    patterns: Vec<&'static [u8]>,
+}
+
+static LAST_NAMES: LazyLock<LastNames> = LazyLock::new(|| {
+    let last = COMPILED.iter().filter_map(|rule| rule.names.last().copied());
+    let (patterns, exact): (Vec<_>, Vec<_>) = last.partition(|name| name.contains(&b'*'));
+    LastNames { exact: exact.into_iter().collect(), patterns }
+});
 
 /// Whether one name of a directory is a version control store.
 pub(crate) fn is_version_control(name: &[u8]) -> bool {
@@ -257,5 +278,20 @@ mod tests {
             assert_eq!(class(path), PathClass::VersionControl, "{path}");
         }
         assert_eq!(class(".git/id_rsa"), PathClass::Secret, "secret wins");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn w9_in_an_ordinary_folder_only_a_telling_name_has_a_class(
+            name in "[.a-zA-Z_]{0,3}(env|git|pem|key|config|hooks|ssh|npmrc|tasks.json|Cookies)?[.a-z ]{0,4}",
+        ) {
+            if let Ok(path) = format!("src/{name}").parse::<RepoPath>()
+                && let Some(last) = path.name()
+                && path.parent().is_some_and(|parent| !parent.is_root())
+                && !has_telling_name(last)
+            {
+                proptest::prop_assert_eq!(classify(&path), PathClass::Ordinary);
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use crate::beneath::FileKind;
-use crate::class::{PathClass, classify, is_version_control};
+use crate::class::{PathClass, classify, has_telling_name, is_version_control};
 use crate::directory::Directory;
 use crate::guard::Guard;
 use crate::path::{MAX_PATH_BYTES, RepoPath};
@@ -61,12 +61,19 @@ impl Workspace {
         let mut folders = vec![(RepoPath::root(), false)];
         let mut names_left = max_names;
         while let Some((path, is_covered)) = folders.pop() {
-            // What cannot be opened here cannot be by a command of the same user either.
             let Ok(folder) = Directory::open(self, &path, &Guard::open()) else {
+                // A command may own it and open it after all, so it counts as a whole.
+                found.secrets.extend(self.resolve(&path).ok().map(|there| there.real));
                 continue;
             };
             let in_store = path.components().any(is_version_control);
+            // In an ordinary folder, an ordinary name needs no more looking at.
+            let is_ordinary = !in_store && classify(&path) == PathClass::Ordinary;
             for name in folder.names {
+                if is_ordinary && name.kind == FileKind::File && !has_telling_name(&name.bytes) {
+                    names_left = names_left.saturating_sub(1);
+                    continue;
+                }
                 let below = path.child(&name.bytes);
                 match name.kind {
                     FileKind::Symlink => self.behind_link(&below, &mut found),

@@ -107,7 +107,7 @@ fn p6_a_step_leaves_each_file_old_or_new_even_before_recovery() {
 }
 
 #[test]
-fn p5_what_was_written_after_a_crash_is_kept_and_needs_repair() {
+fn f6_what_was_written_after_a_crash_is_kept_and_needs_repair() {
     let mut needed = 0;
     for step in 0.. {
         let scratch = start();

@@ -58,7 +58,7 @@ fn p2_a_writer_that_replaces_the_file_never_loses_a_version() {
 }
 
 #[test]
-fn p8_p005_swapping_a_directory_for_a_link_leads_nowhere() {
+fn v3_p005_swapping_a_directory_for_a_link_leads_nowhere() {
     let scratch = Scratch::with(&[("sub/canary", b"SAFE\n")]);
     std::fs::write(scratch.outside("canary"), "CANARY-7f3a\n").unwrap();
     std::os::unix::fs::symlink(scratch.outside(""), scratch.at("link")).unwrap();
