@@ -29,7 +29,11 @@ impl Exit {
     /// Every exit with its code and meaning, as it is published.
     pub const ALL: [(Exit, u8, &str); 8] = [
         (Exit::Done, 0, "done as asked"),
-        (Exit::Failed, 1, "the call failed, was cancelled or ended partly; or an unexpected outcome"),
+        (
+            Exit::Failed,
+            1,
+            "the call failed, was cancelled or ended partly; or an unexpected outcome",
+        ),
         (Exit::Usage, 2, "the command line or the call is not valid"),
         (Exit::Denied, 3, "policy or capability denied the call"),
         (Exit::Expired, 4, "the deadline passed before the effect"),
@@ -54,7 +58,8 @@ impl Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        let code = Exit::ALL.iter().find(|(known, ..)| *known == exit).map_or(1, |(_, code, _)| *code);
+        let code =
+            Exit::ALL.iter().find(|(known, ..)| *known == exit).map_or(1, |(_, code, _)| *code);
         ExitCode::from(code)
     }
 }

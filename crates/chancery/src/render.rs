@@ -27,7 +27,9 @@ fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
 fn member(text: &mut String, indent: usize, name: &str, value: &Value) {
     let pad = " ".repeat(indent);
     match value {
-        Value::Object(members) if members.is_empty() => push(text, format_args!("{pad}{name}: {{}}")),
+        Value::Object(members) if members.is_empty() => {
+            push(text, format_args!("{pad}{name}: {{}}"))
+        }
         Value::Object(members) => {
             push(text, format_args!("{pad}{name}:"));
             for (name, value) in members {

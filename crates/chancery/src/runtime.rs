@@ -38,7 +38,9 @@ pub struct Setup {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The workspace cannot be used.
-    #[error("workspace `{path}` cannot be opened: {reason}; name an existing directory with --workspace")]
+    #[error(
+        "workspace `{path}` cannot be opened: {reason}; name an existing directory with --workspace"
+    )]
     Workspace {
         /// As given.
         path: PathBuf,
@@ -49,7 +51,9 @@ pub enum StartError {
     #[error("there is no home directory for state; set CHANCERY_STATE to a directory of yours")]
     NoState,
     /// The state directory lies inside the workspace, where a tool could change it.
-    #[error("the state directory `{0}` lies inside the workspace; choose one outside with CHANCERY_STATE")]
+    #[error(
+        "the state directory `{0}` lies inside the workspace; choose one outside with CHANCERY_STATE"
+    )]
     StateInside(PathBuf),
     /// The policy cannot be enforced.
     #[error("policy `{path}`: {reason}")]
@@ -188,8 +192,7 @@ fn root(stated: Option<&Path>) -> Result<PathBuf, StartError> {
         Some(path) => path.to_owned(),
         None => env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
     };
-    path.canonicalize()
-        .map_err(|error| StartError::Workspace { reason: error.to_string(), path })
+    path.canonicalize().map_err(|error| StartError::Workspace { reason: error.to_string(), path })
 }
 
 /// The state directory, absolute; its deepest existing ancestor is resolved so that a link cannot hide where it is.
@@ -198,8 +201,12 @@ pub(crate) fn state_dir(stated: Option<&Path>) -> Result<PathBuf, StartError> {
     let chosen = stated
         .map(Path::to_owned)
         .or_else(|| from_environment("CHANCERY_STATE").map(PathBuf::from))
-        .or_else(|| from_environment("XDG_STATE_HOME").map(|home| PathBuf::from(home).join("chancery")))
-        .or_else(|| from_environment("HOME").map(|home| PathBuf::from(home).join(".local/state/chancery")))
+        .or_else(|| {
+            from_environment("XDG_STATE_HOME").map(|home| PathBuf::from(home).join("chancery"))
+        })
+        .or_else(|| {
+            from_environment("HOME").map(|home| PathBuf::from(home).join(".local/state/chancery"))
+        })
         .ok_or(StartError::NoState)?;
     let absolute = std::path::absolute(&chosen).map_err(|_| StartError::NoState)?;
     let existing = absolute.ancestors().find(|path| path.exists());

@@ -43,7 +43,9 @@ pub(crate) fn read(root: &Path, journals: &Path) -> Surroundings {
         }
     }
     environment.push(("PATH".to_owned(), path.to_string_lossy().into_owned()));
-    for (name, value) in [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("NO_COLOR", "1")] {
+    for (name, value) in
+        [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("NO_COLOR", "1")]
+    {
         environment.push((name.to_owned(), value.to_owned()));
     }
     for (name, value) in [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "false"), ("CI", "true")] {
@@ -66,7 +68,9 @@ fn toolchain(programs: &Path, home: &Path) -> Option<PathBuf> {
     let parent = real.parent()?;
     let whole = real.ends_with("bin") || real.ends_with("shims");
     // `~/.cargo` holds credentials beside its programs, and a home or the root holds everything.
-    let too_much =
-        parent == home || parent == Path::new("/") || parent.ends_with(".cargo") || parent.ends_with(".local");
+    let too_much = parent == home
+        || parent == Path::new("/")
+        || parent.ends_with(".cargo")
+        || parent.ends_with(".local");
     Some(if whole && !too_much { parent.to_owned() } else { real })
 }

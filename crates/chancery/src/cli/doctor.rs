@@ -70,7 +70,11 @@ impl Doctor {
             Ok(runtime) => runtime,
             Err(error) => return vec![state, finding("runtime", false, error.to_string())],
         };
-        let registry = format!("{} tools, {}", runtime.registry().contracts().count(), runtime.registry().revision());
+        let registry = format!(
+            "{} tools, {}",
+            runtime.registry().contracts().count(),
+            runtime.registry().revision()
+        );
         let open = runtime.ledger().open_intents().map(|open| open.len());
         let intents = match open {
             Ok(0) => finding("open intents", true, "none".to_owned()),

@@ -3,7 +3,9 @@
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use wire::ToolContract;
-use wire::contract::{Cancellation, EffectClass, Reconciliation, ResourceKind, Reversibility, Route};
+use wire::contract::{
+    Cancellation, EffectClass, Reconciliation, ResourceKind, Reversibility, Route,
+};
 
 use super::{CommandError, Page, Place};
 use crate::exit::Exit;
@@ -38,7 +40,10 @@ impl Tools {
                     } else {
                         let effect = contract.effect.as_str();
                         let (name, version) = (&contract.name, &contract.version);
-                        page.line(&format!("{name:<20} {version:<8} {effect:<12} {}", contract.title))?;
+                        page.line(&format!(
+                            "{name:<20} {version:<8} {effect:<12} {}",
+                            contract.title
+                        ))?;
                     }
                 }
                 if !page.json() {
@@ -47,7 +52,8 @@ impl Tools {
                 Ok(Exit::Done)
             }
             Some(Act::Explain { name }) => {
-                let Some(contract) = registry.contracts().find(|contract| &contract.name == name) else {
+                let Some(contract) = registry.contracts().find(|contract| &contract.name == name)
+                else {
                     let known: Vec<&str> = registry.contracts().map(|c| c.name.as_str()).collect();
                     let known = known.join("`, `");
                     return Err(CommandError::NotFound(format!(
@@ -98,7 +104,8 @@ fn eight_questions(contract: &ToolContract) -> [(&'static str, String); 8] {
 
 fn exactness(contract: &ToolContract) -> String {
     let properties = contract.arguments_schema.get("properties").and_then(Value::as_object);
-    let names: Vec<&str> = properties.into_iter().flat_map(|map| map.keys().map(String::as_str)).collect();
+    let names: Vec<&str> =
+        properties.into_iter().flat_map(|map| map.keys().map(String::as_str)).collect();
     format!(
         "JSON Schema 2020-12, unknown members refused, enforced on every call. Arguments: {}.",
         names.join(", ")

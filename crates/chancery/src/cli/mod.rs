@@ -188,7 +188,11 @@ fn dispatch(command: &Command, page: &mut Page) -> Result<Exit, CommandError> {
 }
 
 fn complain(error: &CommandError, json: bool) {
-    let text = if json { json!({ "error": error.to_string() }).to_string() } else { format!("chancery: {error}") };
+    let text = if json {
+        json!({ "error": error.to_string() }).to_string()
+    } else {
+        format!("chancery: {error}")
+    };
     // There is nowhere left to say that standard error is closed.
     drop(writeln!(io::stderr(), "{text}"));
 }

@@ -126,7 +126,9 @@ impl Show {
             Lookup::Ambiguous(ids) => {
                 let ids: Vec<&str> = ids.iter().map(Digest::as_str).collect();
                 let (id, ids) = (&self.id, ids.join(", "));
-                return Err(CommandError::Usage(format!("`{id}` is the beginning of several: {ids}")));
+                return Err(CommandError::Usage(format!(
+                    "`{id}` is the beginning of several: {ids}"
+                )));
             }
         };
         let arguments = ledger.arguments(&receipt.receipt_id)?;
@@ -178,7 +180,11 @@ impl Verify {
             for fault in &report.storage {
                 page.line(&format!("storage: {fault}"))?;
             }
-            page.line(&format!("{} receipts looked at, {} broken", report.receipts, report.broken.len()))?;
+            page.line(&format!(
+                "{} receipts looked at, {} broken",
+                report.receipts,
+                report.broken.len()
+            ))?;
         }
         Ok(if report.is_sound() { Exit::Done } else { Exit::Failed })
     }

@@ -6,8 +6,8 @@ use ledger::Ledger;
 use serde_json::json;
 
 use super::{CommandError, Page};
-use crate::exit::Exit;
 use crate::clock::SystemClock;
+use crate::exit::Exit;
 use crate::runtime::{NAME, state_dir};
 
 #[derive(Debug, Args)]

@@ -29,19 +29,26 @@ impl Client {
         let (Some(to), Some(from)) = (server.stdin.take(), server.stdout.take()) else {
             return Err(io::Error::other("the server has no pipes"));
         };
-        let mut client =
-            Client { server, to: Some(to), from: BufReader::new(from), next_id: 0 };
-        client.request("initialize", &json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": { "name": "chancery-demo", "version": env!("CARGO_PKG_VERSION") },
-        }))?;
+        let mut client = Client { server, to: Some(to), from: BufReader::new(from), next_id: 0 };
+        client.request(
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": { "name": "chancery-demo", "version": env!("CARGO_PKG_VERSION") },
+            }),
+        )?;
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(client)
     }
 
     /// Calls a tool; its structured answer.
-    pub(super) fn call(&mut self, tool: &str, arguments: &Value, call_id: &str) -> io::Result<Value> {
+    pub(super) fn call(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+        call_id: &str,
+    ) -> io::Result<Value> {
         let mut params = json!({ "name": tool, "arguments": arguments });
         if !call_id.is_empty()
             && let Some(params) = params.as_object_mut()
@@ -58,7 +65,11 @@ impl Client {
     pub(super) fn finish(&mut self) -> io::Result<()> {
         drop(self.to.take());
         let status = self.server.wait()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other(format!("the server ended with {status}"))) }
+        if status.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("the server ended with {status}")))
+        }
     }
 
     fn request(&mut self, method: &str, params: &Value) -> io::Result<Value> {
@@ -82,7 +93,9 @@ impl Client {
     }
 
     fn send(&mut self, message: &Value) -> io::Result<()> {
-        let Some(to) = &mut self.to else { return Err(io::Error::other("the conversation is over")) };
+        let Some(to) = &mut self.to else {
+            return Err(io::Error::other("the conversation is over"));
+        };
         to.write_all(format!("{message}\n").as_bytes())?;
         to.flush()
     }

@@ -36,7 +36,10 @@ impl Demo {
         };
         let scratch = Scratch::of(&repository)?;
         if !page.json() {
-            page.line(&format!("a scratch copy of {} files, served by `chancery mcp`\n", scratch.files))?;
+            page.line(&format!(
+                "a scratch copy of {} files, served by `chancery mcp`\n",
+                scratch.files
+            ))?;
         }
         let mut client = Client::start(&scratch)?;
         let steps = steps();
@@ -98,7 +101,10 @@ fn report(
         "" => text("/status").to_owned(),
         code => format!("{} {code}", text("/status")),
     };
-    page.line(&format!("{mark} {number:>2} {receipt:<12} {:<18} {outcome:<28} {}", step.tool, step.name))?;
+    page.line(&format!(
+        "{mark} {number:>2} {receipt:<12} {:<18} {outcome:<28} {}",
+        step.tool, step.name
+    ))?;
     if let Err(expected) = verdict {
         page.line(&format!("       {expected}, got {answer}"))?;
     }

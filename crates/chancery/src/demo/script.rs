@@ -26,7 +26,12 @@ pub(super) struct Expected {
     pub(super) that: fn(&Value) -> Result<(), &'static str>,
 }
 
-fn step(name: &'static str, tool: &'static str, arguments: fn() -> Value, expected: Expected) -> Step {
+fn step(
+    name: &'static str,
+    tool: &'static str,
+    arguments: fn() -> Value,
+    expected: Expected,
+) -> Step {
     Step { name, tool, before: |_| Ok(()), arguments, call_id: "", expected }
 }
 
@@ -34,7 +39,11 @@ fn succeeded(that: fn(&Value) -> Result<(), &'static str>) -> Expected {
     Expected { status: "succeeded", code: None, that }
 }
 
-fn refused(status: &'static str, code: &'static str, that: fn(&Value) -> Result<(), &'static str>) -> Expected {
+fn refused(
+    status: &'static str,
+    code: &'static str,
+    that: fn(&Value) -> Result<(), &'static str>,
+) -> Expected {
     Expected { status, code: Some(code), that }
 }
 
@@ -66,13 +75,16 @@ pub(super) fn steps() -> Vec<Step> {
 
 /// The job: find a fault, mend it, prove it.
 fn work() -> Vec<Step> {
-    const RUN_TESTS: fn() -> Value = || json!({ "argv": ["cargo", "test", "--offline", "--quiet"], "cwd": CRATE });
+    const RUN_TESTS: fn() -> Value =
+        || json!({ "argv": ["cargo", "test", "--offline", "--quiet"], "cwd": CRATE });
     vec![
         step(
             "search for the function",
             "repository_search",
             || json!({ "query": "pub fn mean", "path": CRATE }),
-            succeeded(|answer| hold(answer.pointer("/result/count") == Some(&json!({ "exact": 1 })), "one hit")),
+            succeeded(|answer| {
+                hold(answer.pointer("/result/count") == Some(&json!({ "exact": 1 })), "one hit")
+            }),
         ),
         step(
             "read the file",
@@ -83,9 +95,17 @@ fn work() -> Vec<Step> {
                 hold(text.is_some_and(|text| text.contains("values.len()")), "the text of the file")
             }),
         ),
-        step("run the tests: one fails", "process_run", RUN_TESTS, refused("failed", "command_failed", |answer| {
-            hold(answer.to_string().contains("mean_of_nothing_is_none"), "the failing test's name")
-        })),
+        step(
+            "run the tests: one fails",
+            "process_run",
+            RUN_TESTS,
+            refused("failed", "command_failed", |answer| {
+                hold(
+                    answer.to_string().contains("mean_of_nothing_is_none"),
+                    "the failing test's name",
+                )
+            }),
+        ),
         step(
             "mend the fault",
             "repository_patch",
@@ -97,7 +117,9 @@ fn work() -> Vec<Step> {
                     "new": "    (!values.is_empty()).then(|| sum / values.len() as f64)\n",
                 }] })
             },
-            succeeded(|answer| hold(number(answer, "/result/files/0/added_lines") == 1, "one added line")),
+            succeeded(|answer| {
+                hold(number(answer, "/result/files/0/added_lines") == 1, "one added line")
+            }),
         ),
         step("run the tests: all pass", "process_run", RUN_TESTS, succeeded(nothing_more)),
     ]
@@ -110,7 +132,9 @@ fn walls() -> Vec<Step> {
             "a secret is denied",
             "repository_read",
             || json!({ "files": [{ "path": in_crate(".env") }] }),
-            refused("denied", "denied", |answer| hold(!answer.to_string().contains(SECRET), "no secret in the answer")),
+            refused("denied", "denied", |answer| {
+                hold(!answer.to_string().contains(SECRET), "no secret in the answer")
+            }),
         ),
         step(
             "a denied call is not tried twice",
@@ -124,7 +148,10 @@ fn walls() -> Vec<Step> {
             || json!({ "query": "demo-secret", "path": CRATE }),
             succeeded(|answer| {
                 let kept_back = number(answer, "/result/skipped/denied") >= 1;
-                hold(kept_back && !answer.to_string().contains(SECRET), "the file counted as denied and not shown")
+                hold(
+                    kept_back && !answer.to_string().contains(SECRET),
+                    "the file counted as denied and not shown",
+                )
             }),
         ),
         step(
@@ -134,7 +161,9 @@ fn walls() -> Vec<Step> {
             Expected {
                 status: "succeeded",
                 code: None,
-                that: |answer| hold(!answer.to_string().contains(SECRET), "no secret in the output"),
+                that: |answer| {
+                    hold(!answer.to_string().contains(SECRET), "no secret in the output")
+                },
             },
         ),
         step(
@@ -167,10 +196,17 @@ fn edits() -> Vec<Step> {
     };
     let read = || json!({ "files": [{ "path": in_crate("notes.txt") }] });
     vec![
-        step("an unread file is not edited", "repository_patch", replace, refused("rejected", "not_read", nothing_more)),
+        step(
+            "an unread file is not edited",
+            "repository_patch",
+            replace,
+            refused("rejected", "not_read", nothing_more),
+        ),
         step("read it", "repository_read", read, succeeded(nothing_more)),
         Step {
-            before: |scratch| scratch.edit_outside("notes.txt", "- to do\n- to do\n- done\n- and this\n"),
+            before: |scratch| {
+                scratch.edit_outside("notes.txt", "- to do\n- to do\n- done\n- and this\n")
+            },
             ..step(
                 "a stale edit is refused",
                 "repository_patch",
@@ -197,7 +233,8 @@ fn edits() -> Vec<Step> {
                 }] })
             },
             refused("rejected", "ambiguous_match", |answer| {
-                let lines = answer.pointer("/error/details/refused/0/lines").and_then(Value::as_array);
+                let lines =
+                    answer.pointer("/error/details/refused/0/lines").and_then(Value::as_array);
                 hold(lines.is_some_and(|lines| lines.len() == 2), "two candidates with their lines")
             }),
         ),
@@ -222,7 +259,10 @@ fn programs() -> Vec<Step> {
             "process_run",
             || json!({ "shell": { "script": "setsid sleep 600 >/dev/null 2>&1 & echo up" }, "timeout_ms": 20000 }),
             succeeded(|answer| {
-                hold(number(answer, "/result/ended_leftovers") >= 1, "one process that had to be ended")
+                hold(
+                    number(answer, "/result/ended_leftovers") >= 1,
+                    "one process that had to be ended",
+                )
             }),
         ),
         step(
@@ -238,8 +278,7 @@ fn programs() -> Vec<Step> {
 
 /// The contract of a call itself.
 fn protocol() -> Vec<Step> {
-    const ONCE: fn() -> Value =
-        || json!({ "shell": { "script": "echo once >> count.txt; wc -l < count.txt" }, "cwd": CRATE });
+    const ONCE: fn() -> Value = || json!({ "shell": { "script": "echo once >> count.txt; wc -l < count.txt" }, "cwd": CRATE });
     fn printed_one(answer: &Value) -> Result<(), &'static str> {
         let printed = answer.pointer("/result/stdout/head").and_then(Value::as_str);
         hold(printed.map(str::trim) == Some("1"), "one line in the file")
@@ -251,10 +290,18 @@ fn protocol() -> Vec<Step> {
             || json!({ "files": [{ "path": "README.md" }], "followLinks": true }),
             refused("rejected", "unknown_field", nothing_more),
         ),
-        Step { call_id: "demo-once", ..step("a call with an effect", "process_run", ONCE, succeeded(printed_one)) },
         Step {
             call_id: "demo-once",
-            ..step("sent again, it is answered and not done again", "process_run", ONCE, succeeded(printed_one))
+            ..step("a call with an effect", "process_run", ONCE, succeeded(printed_one))
+        },
+        Step {
+            call_id: "demo-once",
+            ..step(
+                "sent again, it is answered and not done again",
+                "process_run",
+                ONCE,
+                succeeded(printed_one),
+            )
         },
     ]
 }

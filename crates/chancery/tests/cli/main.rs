@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a test makes its own tree and starts the binary"
 )]
@@ -142,14 +143,18 @@ fn f7_a_whole_output_is_read_back_from_its_artifact() {
     let digest = receipt["artifacts"][0]["digest"].as_str().unwrap();
     let whole = place.page(0, &["show", "--artifact", digest]);
     assert_eq!(whole.lines().count(), 100_000);
-    assert_eq!(place.page(0, &["show", "--artifact", digest, "--start", "2", "--bytes", "2"]), "2\n");
+    assert_eq!(
+        place.page(0, &["show", "--artifact", digest, "--start", "2", "--bytes", "2"]),
+        "2\n"
+    );
 }
 
 #[test]
 fn state_does_not_lie_where_a_tool_can_reach_it() {
     let place = Place::new();
     let inside = place.root().join("state");
-    let page = place.page(2, &["call", "repository_read", READ, "--state", inside.to_str().unwrap()]);
+    let page =
+        place.page(2, &["call", "repository_read", READ, "--state", inside.to_str().unwrap()]);
     assert!(page.contains("lies inside the workspace"), "{page}");
     let nowhere = place.page(2, &["call", "repository_read", READ, "--workspace", "no/such/place"]);
     assert!(nowhere.contains("--workspace"), "{nowhere}");

@@ -4,8 +4,8 @@
     sdk_client.py {legacy|auto} WORKSPACE COMMAND [ARGUMENT ...]
 
 `legacy` opens with `initialize`; `auto` with `server/discover`, which must succeed. WORKSPACE is the directory that the
-server works on; it must hold `greeting.txt`, one line `hello, world`, and is changed. The environment goes to the
-server as it is.
+server works on; it must hold `greeting.txt`, one line `hello, world`, and `.env` with SECRET in it, and is changed. The
+environment goes to the server as it is.
 """
 import hashlib
 import json
@@ -25,6 +25,7 @@ HINTS = {  # read-only, destructive, idempotent, open world
     "process_run": (False, True, False, False),
 }
 MODERN = "2026-07-28"
+SECRET = "canary-4711"
 STEP_S = 30
 
 failures = []
@@ -44,7 +45,7 @@ class Server:
     def __init__(self, client, schemas):
         self.client, self.schemas = client, schemas
 
-    async def call(self, tool, **arguments):
+    async def call(self, tool, expected="succeeded", **arguments):
         with anyio.fail_after(STEP_S):
             result = await self.client.call_tool(tool, arguments)
         told = result.structured_content
@@ -55,6 +56,8 @@ class Server:
               told["status"] in text and told["receipt_id"] in text, text)
         check(f"{tool}: the receipt's id is in _meta",
               (result.meta or {}).get("chancery/receipt_id") == told["receipt_id"], result.meta)
+        check(f"{tool}: {expected}, and an error exactly if not succeeded",
+              told["status"] == expected and result.is_error == (expected != "succeeded"), told)
         return result
 
 
@@ -87,19 +90,19 @@ async def check_opening(client, era):
 
 async def check_files(server, workspace):
     result = await server.call("repository_read", files=[{"path": "greeting.txt"}])
-    check("a file is read", not result.is_error and "hello, world" in result.content[0].text, result)
+    check("a file is read", "hello, world" in result.content[0].text, result)
     result = await server.call("repository_search", query="hello")
-    check("a search finds it", not result.is_error and "greeting.txt" in result.content[0].text, result)
+    check("a search finds it", "greeting.txt" in result.content[0].text, result)
     change = {"action": "replace", "path": "greeting.txt", "old": "hello", "new": "good evening"}
     result = await server.call("repository_patch", changes=[change])
     with open(os.path.join(workspace, "greeting.txt"), encoding="utf-8") as file:
         text = file.read()
-    check("an edit changes the file", not result.is_error and text == "good evening, world\n", (text, result))
+    check("an edit changes the file", text == "good evening, world\n", (text, result))
 
 
 async def check_process(server, client):
     result = await server.call("process_run", argv=["echo", "here"])
-    check("a program runs", not result.is_error and "here" in result.content[0].text, result)
+    check("a program runs", "here" in result.content[0].text, result)
     script = {"script": "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"}
     result = await server.call("process_run", shell=script)
     links = [block for block in result.content if block.type == "resource_link"]
@@ -122,9 +125,16 @@ async def read_whole(client, uri):
 
 
 async def check_refusals(server, client):
-    result = await server.call("repository_read", files=[{"path": "greeting.txt"}], surprise=1)
-    check("an unknown argument is an error of the tool, by its code",
-          result.is_error and result.structured_content["error"]["code"] == "invalid_arguments", result)
+    result = await server.call("repository_read", "rejected", files=[{"path": "greeting.txt"}], surprise=1)
+    error = result.structured_content["error"]
+    check("an unknown argument is an error of the tool, by its code and place",
+          (error["code"], error["pointer"]) == ("unknown_field", "/arguments/surprise"), error)
+    result = await server.call("repository_read", "denied", files=[{"path": ".env"}])
+    error = result.structured_content["error"]
+    check("a secret is refused and not shown",
+          error["code"] == "denied" and SECRET not in result.model_dump_json(), result)
+    result = await server.call("process_run", shell={"script": "cat .env || true"})
+    check("a program does not see it either", SECRET not in result.model_dump_json(), result)
     try:
         await client.call_tool("no_such_tool", {})
         check("an unknown tool is an error of the protocol", False)
@@ -147,8 +157,8 @@ async def check_cancellation(server, workspace):
             rest = await anyio.to_thread.run_sync(alive.read)
     check("cancelling ends it and all its children", rest == b"", rest)
     os.unlink(pipe)
-    result = await server.call("repository_read", files=[{"path": "greeting.txt"}])
-    check("the server goes on", not result.is_error, result)
+    result = await server.call("repository_search", query="good evening")
+    check("the server goes on", "greeting.txt" in result.content[0].text, result)
 
 
 async def run(era, workspace, command):

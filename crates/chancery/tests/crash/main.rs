@@ -6,7 +6,8 @@
 
 #![expect(
     clippy::disallowed_methods,
-    clippy::print_stdout,
+    clippy::indexing_slicing,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a test makes its own tree, starts its own server and says how to repeat it"
 )]
@@ -43,10 +44,9 @@ struct Planned {
 fn plan() -> Vec<Planned> {
     let call = |nth: usize| {
         let (tool, arguments) = match nth % 5 {
-            0 | 1 => (
-                "process_run",
-                json!({ "shell": { "script": format!("echo {nth} >> log.txt") } }),
-            ),
+            0 | 1 => {
+                ("process_run", json!({ "shell": { "script": format!("echo {nth} >> log.txt") } }))
+            }
             2 => (
                 "repository_patch",
                 json!({ "changes": [
@@ -183,8 +183,8 @@ fn effects_happened_once(root: &Path, calls: &[Planned], answers: &BTreeMap<&str
                 assert!(possible, "{}: {status}, and done {times} times", call.call_id);
             }
             "repository_patch" => {
-                let there = ["txt", "too"]
-                    .map(|end| root.join(format!("made/{nth}.{end}")).exists());
+                let there =
+                    ["txt", "too"].map(|end| root.join(format!("made/{nth}.{end}")).exists());
                 let possible = match status {
                     "succeeded" => there == [true, true],
                     // Settled from the files: it had not landed, and nobody did it since.

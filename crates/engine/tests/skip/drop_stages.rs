@@ -5,15 +5,15 @@
 use engine::call::{Begun, Bounded, Context, Executed, Refused};
 
 fn begun() -> Begun<'static> {
-    todo!()
+    loop {}
 }
 
 fn bounded() -> Bounded {
-    todo!()
+    loop {}
 }
 
 fn refused() -> Refused {
-    todo!()
+    loop {}
 }
 
 fn forgotten(executed: Executed, cx: &Context<'_>) {

@@ -4,29 +4,27 @@
 //! interrupted run stays ambiguous.
 
 mod output;
+mod report;
 mod request;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::tool::Ended;
 use engine::{Demand, Hands, Outcome, Plan, Reconciled, Resource, Tool};
-use sandbox::{Access, Command, Ending, Exit, Jail, Stdin, Stop, Streams};
-use schemars::JsonSchema;
-use serde::Serialize;
+use sandbox::{Access, Command, Jail, Stdin, Stop, Streams};
 use serde_json::{Map, Value, json};
 use wire::contract::{
     Cancellation, EffectClass, Lifecycle, Operation, Reconciliation, ResourceKind, Reversibility,
     Route,
 };
-use wire::receipt::{Bound, Count, Truncation};
 use wire::{Code, Digest, Error, ToolContract};
 use workspace::{FileKind, Workspace};
 
 use crate::fault;
 use crate::{Place, Surroundings};
-use output::{Output, Spill};
+use output::Spill;
+use report::{Ran, ran};
 use request::{Arguments, argv};
 
 /// Time between the polite end and the certain one, milliseconds.
@@ -54,31 +52,6 @@ pub(crate) struct Job {
     jail: Arc<Jail>,
     command: Command,
     text_bytes: u64,
-}
-
-/// How the command ended.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum How {
-    Exited,
-    Signaled,
-    TimedOut,
-    Cancelled,
-    OutputLimit,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Ran {
-    ending: How,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signal: Option<String>,
-    stdout: Output,
-    stderr: Output,
-    /// Processes that outlived the command and were ended.
-    ended_leftovers: u64,
-    wall_ms: u64,
 }
 
 impl ProcessRun {
@@ -258,78 +231,5 @@ impl ProcessRun {
             read_only: protected.executable_configuration,
             masked: protected.secrets,
         }
-    }
-}
-
-/// The sandbox's report as the planner's result.
-fn ran(exit: &Exit, stdout: Spill<'_>, stderr: Spill<'_>) -> Outcome<Ran> {
-    let (ending, exit_code, signal, error) = match &exit.ending {
-        Ending::Exited { code: 0 } => (How::Exited, Some(0), None, None),
-        Ending::Exited { code } => {
-            let message = format!("the command ended with exit code {code}");
-            (How::Exited, Some(*code), None, Some(Error::new(Code::CommandFailed, message)))
-        }
-        Ending::Signaled { name, .. } => {
-            let message =
-                format!("the command was ended by {name}, which the runtime did not send");
-            let error = Error::new(Code::CommandSignaled, message);
-            (How::Signaled, None, Some(name.to_string()), Some(error))
-        }
-        Ending::TimedOut { .. } => {
-            let message = "the time limit was reached and every process was ended; what it had printed is kept";
-            (How::TimedOut, None, None, Some(Error::new(Code::TimedOut, message)))
-        }
-        Ending::Cancelled { .. } => {
-            let message = "cancelled; every process was ended";
-            (How::Cancelled, None, None, Some(Error::new(Code::Cancelled, message)))
-        }
-        Ending::OutputLimit { .. } => {
-            let message = "the output passed the hard bound and every process was ended";
-            (How::OutputLimit, None, None, Some(Error::new(Code::OutputLimit, message)))
-        }
-    };
-    let ended = match &exit.ending {
-        Ending::Exited { code: 0 } => Ended::Succeeded,
-        Ending::Cancelled { .. } => Ended::Cancelled,
-        _ => Ended::Failed,
-    };
-    let mut truncation = Vec::new();
-    let mut artifacts = Vec::new();
-    let mut lost = None;
-    let mut close = |spill: Spill<'_>, field: &str| {
-        let (output, kept) = spill.finish();
-        let artifact = match kept {
-            Ok(artifact) => artifact,
-            Err(reason) => {
-                lost = Some(fault::machine("keep the whole output", &reason));
-                None
-            }
-        };
-        if output.left_out_bytes > 0 {
-            truncation.push(Truncation {
-                field: format!("/result/{field}"),
-                bound: Bound::Bytes,
-                left_out: Count::Exact(output.left_out_bytes),
-                artifact: artifact.as_ref().map(|artifact| artifact.digest.clone()),
-                continuation: None,
-            });
-        }
-        artifacts.extend(artifact);
-        output
-    };
-    let stdout = close(stdout, "stdout");
-    let stderr = close(stderr, "stderr");
-    let ended_leftovers = u64::from(exit.leftover);
-    let wall_ms = exit.usage.wall_ms;
-    let result = Ran { ending, exit_code, signal, stdout, stderr, ended_leftovers, wall_ms };
-    Outcome {
-        ended,
-        error: error.or(lost),
-        truncation,
-        artifacts,
-        cpu_ms: Some(exit.usage.user_ms.saturating_add(exit.usage.system_ms)),
-        peak_memory_bytes: Some(exit.usage.max_rss_bytes),
-        isolation: fault::isolation(&exit.enforced),
-        ..Outcome::succeeded(result)
     }
 }

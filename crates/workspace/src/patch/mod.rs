@@ -6,25 +6,21 @@
 //! step, [`recover`] turns into all of the change or none of it (P6).
 
 mod change;
-mod diff;
-mod error;
-mod folder;
-mod hunks;
-mod journal;
-mod matching;
-mod plan;
-mod publish;
-mod recover;
-mod targets;
 mod v4a;
+mod error;
+mod targets;
+mod plan;
+mod edit;
+mod diff;
+mod apply;
 
+pub use apply::{Intended, Recovered, Settled, recover, settle};
 pub use change::{Change, Hunk, HunkLine, Occurrences};
 pub use error::{
     ApplyError, Candidate, ChangeError, Difference, JournalError, LineRange, PatchError, Refusal,
     V4aError,
 };
 pub use plan::{PatchPlan, Touch, TouchKind};
-pub use recover::{Intended, Recovered, Settled, recover, settle};
 pub use targets::{Operation, Target, Targets};
 pub use v4a::parse_v4a;
 

@@ -10,15 +10,15 @@ use std::os::fd::AsFd;
 use crate::beneath::{self, FileKind, Identity, Status};
 use crate::class::PathClass;
 use crate::error::AccessError;
-use crate::patch::change::{Change, Hunk, Occurrences};
+use crate::patch::apply::folder::{Rights, digest};
+use crate::patch::change::Change;
 use crate::patch::diff::{self, Difference};
 use crate::patch::error::{ChangeError, LineRange, PatchError, Refusal};
-use crate::patch::folder::{Rights, digest};
 use crate::patch::targets::{Located, Place};
-use crate::patch::{MAX_FILE_BYTES, MAX_PATCH_BYTES, hunks, matching};
+use crate::patch::{MAX_FILE_BYTES, MAX_PATCH_BYTES, edit};
 use crate::path::RepoPath;
 use crate::root::Reached;
-use crate::text::{self, Encoding, LineEnding, Lines, cut};
+use crate::text::{self, cut};
 
 /// How often a file is read again that changed while it was read.
 const READ_TRIES: usize = 3;
@@ -177,13 +177,14 @@ impl Draft<'_> {
                 let rights = Rights::New { executable };
                 self.put(at.real, at.class, After { bytes: content.into_bytes(), rights }, None)
             }
-            Change::Replace { old, new, occurrences, .. } => self
-                .rewrite(&at, base, |bytes| replace(&at.requested, bytes, &old, &new, occurrences)),
+            Change::Replace { old, new, occurrences, .. } => self.rewrite(&at, base, |bytes| {
+                edit::replace(&at.requested, bytes, &old, &new, occurrences)
+            }),
             Change::Write { content, .. } => {
-                self.rewrite(&at, base, |bytes| write_whole(&at.requested, bytes, &content))
+                self.rewrite(&at, base, |bytes| edit::write_whole(&at.requested, bytes, &content))
             }
             Change::Hunks { hunks, .. } => {
-                self.rewrite(&at, base, |bytes| place_hunks(&at.requested, bytes, &hunks))?;
+                self.rewrite(&at, base, |bytes| edit::place_hunks(&at.requested, bytes, &hunks))?;
                 match to {
                     Some(to) if !self.is_same_file(&at, &to) => self.rename(&at, to, None),
                     _ => Ok(()),
@@ -441,87 +442,4 @@ fn load(found: &Reached, path: &RepoPath) -> Result<Preimage, ChangeError> {
         }
     }
     Err(ChangeError::ChangedWhileReading { path: path.clone() })
-}
-
-/// A file's bytes as text that can be edited and written back.
-struct Text<'a> {
-    text: std::borrow::Cow<'a, str>,
-    encoding: Encoding,
-    ending: LineEnding,
-}
-
-impl<'a> Text<'a> {
-    fn of(path: &RepoPath, bytes: &'a [u8]) -> Result<Self, ChangeError> {
-        let decoded = text::decode(bytes).filter(|decoded| decoded.lossless);
-        let decoded = decoded.ok_or_else(|| ChangeError::NotText { path: path.clone() })?;
-        let ending = LineEnding::of(decoded.text.as_bytes());
-        Ok(Self { text: decoded.text, encoding: decoded.encoding, ending })
-    }
-
-    /// The bytes of another text in this one's encoding, with its mark (P7).
-    fn encode(&self, path: &RepoPath, text: &str) -> Result<Vec<u8>, ChangeError> {
-        let encoded = self.encoding.encode(text).map_err(|character| ChangeError::Unencodable {
-            path: path.clone(),
-            encoding: self.encoding,
-            character,
-        })?;
-        let mut bytes = self.encoding.mark().to_vec();
-        bytes.extend(encoded);
-        Ok(bytes)
-    }
-}
-
-fn replace(
-    path: &RepoPath,
-    bytes: &[u8],
-    old: &str,
-    new: &str,
-    occurrences: Occurrences,
-) -> Result<Vec<u8>, ChangeError> {
-    if old.is_empty() {
-        return Err(ChangeError::EmptyOld { path: path.clone() });
-    }
-    let file = Text::of(path, bytes)?;
-    let old = matching::with_endings(old, file.ending);
-    let new = matching::with_endings(new, file.ending);
-    let places = matching::places(&file.text, &old);
-    if places.is_empty() {
-        return Err(ChangeError::NoMatch {
-            path: path.clone(),
-            hunk: 0,
-            candidates: matching::candidates(&file.text, &old),
-            already_applied: !new.trim().is_empty() && file.text.contains(&new),
-        });
-    }
-    // One place must be the only one even among those that overlap; several are counted as they are replaced.
-    let found = match occurrences {
-        Occurrences::Once => places.len(),
-        Occurrences::Exactly(_) => file.text.matches(&old).count(),
-    };
-    let found = u64::try_from(found).unwrap_or(u64::MAX);
-    if found != occurrences.count() {
-        let lines = Lines::of(file.text.as_bytes(), file.ending);
-        return Err(ChangeError::Ambiguous {
-            path: path.clone(),
-            hunk: 0,
-            expected: occurrences.count(),
-            found,
-            places: matching::ranges(&lines, &places, old.len()),
-        });
-    }
-    file.encode(path, &file.text.replace(&old, &new))
-}
-
-fn write_whole(path: &RepoPath, bytes: &[u8], content: &str) -> Result<Vec<u8>, ChangeError> {
-    match Text::of(path, bytes) {
-        Ok(file) if content.contains('\r') => file.encode(path, content),
-        Ok(file) => file.encode(path, &matching::with_endings(content, file.ending)),
-        // What was no text before has no encoding to keep.
-        Err(_) => Ok(content.as_bytes().to_vec()),
-    }
-}
-
-fn place_hunks(path: &RepoPath, bytes: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, ChangeError> {
-    let file = Text::of(path, bytes)?;
-    file.encode(path, &hunks::apply(path, &file.text, file.ending, hunks)?)
 }

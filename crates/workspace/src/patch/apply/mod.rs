@@ -4,18 +4,24 @@
 //! planned one is put back (P5, P8). Once the record is published there is no way back, before it there is no
 //! other end than all of it undone.
 
+pub(crate) mod folder;
+mod journal;
+mod recover;
+
 use std::path::Path;
 
 use rustix::io::Errno;
 
 use crate::error::AccessError;
+use crate::patch::apply::folder::{Folder, Folders, Now, Rights};
+use crate::patch::apply::journal::{Journal, Record, Step};
+use crate::patch::apply::recover::Mode;
 use crate::patch::error::ApplyError;
-use crate::patch::folder::{Folder, Folders, Now, Rights};
-use crate::patch::journal::{Journal, Record, Step};
 use crate::patch::plan::{PatchPlan, Touch, TouchKind};
-use crate::patch::recover::{self, Mode};
 use crate::path::RepoPath;
 use crate::root::Workspace;
+
+pub use recover::{Intended, Recovered, Settled, recover, settle};
 
 /// Mode of folders that are made for new files, before the process's mask.
 const FOLDER_MODE: u32 = 0o777;

@@ -4,8 +4,8 @@
 //! block only one place may fit (P3).
 
 use crate::patch::change::{Hunk, HunkLine};
+use crate::patch::edit::matching::{as_line, candidates};
 use crate::patch::error::{ChangeError, LineRange, MAX_RANGES};
-use crate::patch::matching::{as_line, candidates};
 use crate::path::RepoPath;
 use crate::text::LineEnding;
 

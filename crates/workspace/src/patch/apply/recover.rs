@@ -7,10 +7,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::error::AccessError;
+use crate::patch::apply::folder::{Folder, Folders, Now};
 use crate::patch::error::ApplyError;
-use crate::patch::folder::{Folder, Folders, Now};
 
-use crate::patch::journal::{Journal, Left, Record, Step};
+use crate::patch::apply::journal::{Journal, Left, Record, Step};
 use crate::path::RepoPath;
 use crate::root::Workspace;
 
@@ -64,7 +64,7 @@ impl Unrepaired {
 }
 
 /// Puts right what earlier processes left half done (P6). `journals` is the directory given to
-/// [`PatchPlan::apply`](super::PatchPlan::apply).
+/// [`PatchPlan::apply`](crate::patch::PatchPlan::apply).
 ///
 /// # Errors
 /// [`ApplyError::NeedsRepair`] when a file is neither as before nor as intended.

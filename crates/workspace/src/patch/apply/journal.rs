@@ -12,8 +12,8 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::patch::apply::folder::{Folder, Rights, digest, hex};
 use crate::patch::error::{ApplyError, JournalError};
-use crate::patch::folder::{Folder, Rights, digest, hex};
 use crate::path::RepoPath;
 use crate::root::Workspace;
 
