@@ -17,7 +17,7 @@ impl Sink for Tell {
 }
 
 #[test]
-fn x2_p036_a_fork_bomb_meets_its_limit_and_disturbs_no_other_call() {
+fn v4_p036_a_fork_bomb_meets_its_limit_and_disturbs_no_other_call() {
     let case = Case::new();
     let mark = marker("p036");
     // The leader forks once, before the bomb goes off, so that it cannot fall victim to the limit itself.
