@@ -20,6 +20,9 @@ const BINARY: &str = env!("CARGO_BIN_EXE_chancery");
 /// How long one client may take, seconds, as `timeout` is told; a fresh one takes a few.
 const CLIENT_S: &str = "120";
 
+/// How the Inspector exits when a tool says that the call failed.
+const TOOL_ERROR: i32 = 5;
+
 /// A file of the installed clients.
 fn installed(path: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients").join(path);
@@ -27,7 +30,10 @@ fn installed(path: &str) -> PathBuf {
     path
 }
 
-/// A workspace with one file, and a state directory of its own.
+/// What nothing may show: it stands in the workspace's `.env`.
+const SECRET: &str = "canary-4711";
+
+/// A workspace with a file and a secret, and a state directory of its own.
 struct Place {
     workspace: TempDir,
     state: TempDir,
@@ -38,6 +44,7 @@ impl Place {
         let place =
             Place { workspace: tempfile::tempdir().unwrap(), state: tempfile::tempdir().unwrap() };
         fs::write(place.workspace.path().join("greeting.txt"), "hello, world\n").unwrap();
+        fs::write(place.workspace.path().join(".env"), format!("TOKEN={SECRET}\n")).unwrap();
         place
     }
 
@@ -68,6 +75,26 @@ impl Place {
             .output()
             .unwrap()
     }
+
+    /// The result of a call by the Inspector, with what every result must have.
+    fn call(&self, era: &str, tool: &str, arguments: &Value, status: &str) -> Value {
+        let arguments = arguments.to_string();
+        let call = ["--method", "tools/call", "--tool-name", tool, "--tool-args-json", &arguments];
+        let called = self.inspector(era, &call);
+        let is_error = status != "succeeded";
+        let code = if is_error { TOOL_ERROR } else { 0 };
+        assert_eq!(called.status.code(), Some(code), "{}", told(&called));
+        // After an error of a tool, a line of the Inspector's own follows.
+        let mut printed = serde_json::Deserializer::from_slice(&called.stdout).into_iter();
+        let result: Value = printed.next().unwrap().unwrap();
+        assert_eq!(result.pointer("/isError"), Some(&json!(is_error)), "{result}");
+        assert_eq!(result.pointer("/structuredContent/status"), Some(&json!(status)), "{result}");
+        let receipt_id = result.pointer("/structuredContent/receipt_id").unwrap();
+        assert!(receipt_id.as_str().unwrap().starts_with("sha256:"), "{result}");
+        assert_eq!(result.pointer("/_meta/chancery~1receipt_id"), Some(receipt_id), "{result}");
+        assert!(!told(&called).contains(SECRET), "{result}");
+        result
+    }
 }
 
 /// What a client printed, for the message of a failure.
@@ -97,13 +124,28 @@ fn inspector(era: &str) {
     let tools: Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!(tools.get("tools").and_then(Value::as_array).map(Vec::len), Some(4));
 
-    let arguments = json!({ "files": [{ "path": "greeting.txt" }] }).to_string();
-    let call = ["--method", "tools/call", "--tool-name", "repository_read", "--tool-args-json"];
-    let called = place.inspector(era, &[call.as_slice(), &[&arguments]].concat());
-    assert!(called.status.success(), "{}", told(&called));
-    let result: Value = serde_json::from_slice(&called.stdout).unwrap();
-    assert_eq!(result.pointer("/structuredContent/status"), Some(&json!("succeeded")), "{result}");
-    assert!(told(&called).contains("hello, world"));
+    let files = json!({ "files": [{ "path": "greeting.txt" }] });
+    let read = place.call(era, "repository_read", &files, "succeeded");
+    assert!(read.to_string().contains("hello, world"), "{read}");
+
+    let change = json!({ "action": "create", "path": "new.txt", "content": "new\n" });
+    place.call(era, "repository_patch", &json!({ "changes": [change] }), "succeeded");
+    assert_eq!(fs::read_to_string(place.workspace.path().join("new.txt")).unwrap(), "new\n");
+
+    let secret = json!({ "files": [{ "path": ".env" }] });
+    let refused = place.call(era, "repository_read", &secret, "denied");
+    assert_eq!(refused.pointer("/structuredContent/error/code"), Some(&json!("denied")));
+
+    let script = json!({ "shell": { "script": "i=0; while [ $i -lt 9999 ]; do echo line $i; i=$((i+1)); done" } });
+    let ran = place.call(era, "process_run", &script, "succeeded");
+    let link = ran.pointer("/content/1").unwrap();
+    assert_eq!(link.get("type"), Some(&json!("resource_link")), "{ran}");
+    let uri = link.get("uri").and_then(Value::as_str).unwrap();
+    let read = place.inspector(era, &["--method", "resources/read", "--uri", uri]);
+    assert!(read.status.success(), "{}", told(&read));
+    let whole: String = (0..9999).map(|n| format!("line {n}\n")).collect();
+    let read: Value = serde_json::from_slice(&read.stdout).unwrap();
+    assert_eq!(read.pointer("/contents/0/text"), Some(&json!(whole)));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::ports::{Artifacts as _, Progress};
 use engine::{Message, Stop};
 use serde_json::{Value, json};
-use wire::{Digest, Error, Status, ToolContract};
+use wire::{Code, Digest, Error, Status, ToolContract};
 
 use super::{CommandError, Place};
 use crate::exit::Exit;
@@ -74,7 +74,15 @@ impl Calls for Behind {
         })
     }
 
-    fn read_artifact(&self, digest: &Digest, start_byte: u64, max_bytes: u64) -> Option<Vec<u8>> {
-        self.0.ledger().read(digest, start_byte, max_bytes).ok().flatten()
+    fn read_artifact(
+        &self,
+        digest: &Digest,
+        start_byte: u64,
+        max_bytes: u64,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let read = self.0.ledger().read(digest, start_byte, max_bytes);
+        read.map_err(|error| {
+            Error::new(Code::Machine, format!("the artifact cannot be read: {error}"))
+        })
     }
 }

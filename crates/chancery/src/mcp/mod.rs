@@ -100,7 +100,15 @@ pub trait Calls: Send + Sync + 'static {
     ) -> Result<Reply, wire::Error>;
 
     /// Up to `max_bytes` of an artifact from `start_byte` on; `None` when the session has no such artifact.
-    fn read_artifact(&self, digest: &Digest, start_byte: u64, max_bytes: u64) -> Option<Vec<u8>>;
+    ///
+    /// # Errors
+    /// When it is there and cannot be read, or is damaged.
+    fn read_artifact(
+        &self,
+        digest: &Digest,
+        start_byte: u64,
+        max_bytes: u64,
+    ) -> Result<Option<Vec<u8>>, wire::Error>;
 }
 
 /// Serves one client on standard input and output until it goes.

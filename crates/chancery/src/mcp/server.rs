@@ -161,11 +161,15 @@ impl ServerHandler for Methods {
         let read = tokio::task::spawn_blocking(move || {
             let one_more = artifacts::PIECE_BYTES as u64 + 1;
             let found = calls.read_artifact(&asked.digest, asked.start_byte, one_more)?;
-            Some(ReadResourceResult::new(vec![artifacts::piece(&uri, &asked, found)]))
+            let piece = found.map(|found| artifacts::piece(&uri, &asked, found));
+            Ok::<_, Error>(piece.map(|piece| ReadResourceResult::new(vec![piece])))
         });
         match read.await {
-            Ok(Some(result)) => Ok(ReadResourceResponse::Complete(result)),
-            Ok(None) => {
+            Ok(Ok(Some(result))) => Ok(ReadResourceResponse::Complete(result)),
+            Ok(Err(error)) => {
+                Err(ErrorData::internal_error(error.message.clone(), Some(message::data(&error))))
+            }
+            Ok(Ok(None)) => {
                 let error =
                     Error::new(Code::NotFound, "there is no such artifact").at("/params/uri");
                 Err(ErrorData::resource_not_found(

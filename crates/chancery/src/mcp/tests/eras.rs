@@ -41,7 +41,7 @@ fn d2_a_handshake_client_lists_and_calls_tools() {
     assert_eq!(client.ask(1, "ping", json!({}))["result"], json!({}));
     let answer = client.ask(2, "tools/list", json!({}));
     let tools = answer["result"]["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 5);
+    assert_eq!(tools.len(), 6);
     assert_eq!(tools[0]["annotations"]["readOnlyHint"], true);
     assert!(
         answer["result"].get("resultType").is_none() && answer["result"].get("ttlMs").is_none()
@@ -97,6 +97,40 @@ fn e5_a_version_that_is_not_spoken_is_refused_with_those_that_are() {
     assert!(
         answer["error"]["data"]["supported"].as_array().unwrap().contains(&json!("2026-07-28"))
     );
+    // A refused request is over: its id is free again.
+    assert!(client.ask(0, "tools/list", modern(json!({})))["result"]["tools"].is_array());
+}
+
+#[test]
+fn f8_a_self_contained_call_is_cancelled_like_any_other() {
+    let mut client = Client::new();
+    let params = modern(json!({ "name": "wait", "arguments": { "name": "a" } }));
+    client.request(1, "tools/call", params);
+    client.fixture.until_begun(1);
+    client.say(&json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 },
+    }));
+    assert!(client.ask(2, "tools/list", modern(json!({})))["result"]["tools"].is_array());
+    let fixture = client.fixture.clone();
+    assert_eq!(client.finish(), [] as [Value; 0]);
+    assert_eq!(*fixture.stopped.lock().unwrap(), ["a"]);
+}
+
+#[test]
+fn d2_everything_that_can_be_kept_says_for_how_long() {
+    let mut client = Client::new();
+    let uri = format!("chancery://artifact/sha256/{}", Digest::of_bytes(b"whole").hex());
+    for (method, params) in [
+        ("server/discover", json!({})),
+        ("tools/list", json!({})),
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({ "uri": uri })),
+    ] {
+        let result = client.ask(1, method, modern(params))["result"].clone();
+        assert!(result["ttlMs"].is_u64(), "{method}: {result}");
+        assert_eq!(result["cacheScope"], "private", "{method}: {result}");
+    }
 }
 
 #[test]
@@ -115,7 +149,7 @@ fn d2_a_client_may_probe_and_then_shake_hands() {
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
     client.ask(1, "initialize", params);
     let answer = client.ask(2, "tools/list", json!({}));
-    assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 5);
+    assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 6);
     let answer = client.ask(3, "tools/list", modern(json!({})));
     assert_eq!(answer["result"]["resultType"], "complete");
 }
@@ -152,6 +186,10 @@ fn e7_an_artifact_is_read_by_its_address() {
     assert_eq!(answer["error"]["data"]["code"], "not_found");
     let answer = client.ask(6, "resources/read", modern(json!({ "uri": unknown })));
     assert_eq!(answer["error"]["code"], -32602);
+    let damaged = format!("chancery://artifact/sha256/{}", Digest::of_bytes(b"damaged").hex());
+    let answer = client.ask(8, "resources/read", json!({ "uri": damaged }));
+    assert_eq!(answer["error"]["code"], -32603);
+    assert_eq!(answer["error"]["data"]["code"], "machine");
     let answer = client.ask(7, "resources/read", json!({ "uri": "file:///etc/passwd" }));
     assert_eq!(answer["error"]["data"]["pointer"], "/params/uri");
 }

@@ -64,6 +64,15 @@ impl Fixture {
         self.news.notify_all();
     }
 
+    /// Waits for its name whatever it is told.
+    fn until_opened(&self, name: &str) {
+        self.begun.lock().unwrap().push(name.to_owned());
+        self.news.notify_all();
+        let opened = self.opened.lock().unwrap();
+        let shut = |opened: &mut Vec<String>| !opened.iter().any(|open| open == name);
+        drop(self.news.wait_while(opened, shut).unwrap());
+    }
+
     fn wait(self: &Arc<Fixture>, name: &str, stop: &Stop) -> bool {
         let waker = Arc::downgrade(self);
         stop.on_stop(Box::new(move || {
@@ -92,7 +101,7 @@ pub(super) struct Shared(pub(super) Arc<Fixture>);
 
 impl Calls for Shared {
     fn contracts(&self) -> Vec<ToolContract> {
-        ["echo", "wait", "panic", "count", "unrecorded"].map(contract).to_vec()
+        ["echo", "wait", "deaf", "panic", "count", "unrecorded"].map(contract).to_vec()
     }
 
     fn instructions(&self) -> String {
@@ -115,6 +124,7 @@ impl Calls for Shared {
             "wait" => {
                 structured.insert("ended".to_owned(), json!(self.0.wait(name, stop)));
             }
+            "deaf" => self.0.until_opened(name),
             "panic" => panic!("the fixture's tool panics, as asked"),
             "count" => (1..=1000).for_each(|n| progress.report(n, Some(1000), "steps")),
             "unrecorded" => return Err(Error::new(Code::LedgerUnavailable, "no receipt")),
@@ -138,10 +148,18 @@ impl Calls for Shared {
         })
     }
 
-    fn read_artifact(&self, digest: &Digest, start_byte: u64, max_bytes: u64) -> Option<Vec<u8>> {
-        let whole = b"whole".iter().copied().skip(usize::try_from(start_byte).ok()?);
-        (*digest == Digest::of_bytes(b"whole"))
-            .then(|| whole.take(usize::try_from(max_bytes).unwrap_or(usize::MAX)).collect())
+    fn read_artifact(
+        &self,
+        digest: &Digest,
+        start_byte: u64,
+        max_bytes: u64,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        if *digest == Digest::of_bytes(b"damaged") {
+            return Err(Error::new(Code::Machine, "the content is damaged"));
+        }
+        let [start, most] = [start_byte, max_bytes].map(|n| usize::try_from(n).unwrap());
+        let whole = b"whole".iter().copied().skip(start).take(most);
+        Ok((*digest == Digest::of_bytes(b"whole")).then(|| whole.collect()))
     }
 }
 

@@ -100,6 +100,17 @@ fn e10_requests_before_the_end_of_the_input_are_answered() {
 }
 
 #[test]
+fn f8_a_call_that_ignores_its_stop_does_not_hold_the_door() {
+    let mut client = Client::initialized();
+    client.call(1, "deaf", json!({ "name": "a" }));
+    client.fixture.until_begun(1);
+    let fixture = client.fixture.clone();
+    assert_eq!(client.finish(), [] as [Value; 0]);
+    // Only now may it end: the door closed while it ran.
+    fixture.open("a");
+}
+
+#[test]
 fn f8_a_broken_output_stops_what_runs() {
     let mut client = Client::initialized();
     client.call(1, "wait", json!({ "name": "a" }));
