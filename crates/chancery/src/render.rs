@@ -78,12 +78,12 @@ mod tests {
         let shown = json!({
             "status": "failed",
             "receipt_id": "sha256:1",
-            "result": { "files": [{ "path": "a", "text": "x\ny\n" }], "none": [], "empty": {} },
             "error": { "code": "no_match" },
+            "result": { "files": [{ "path": "a", "text": "x\ny\n" }], "none": [], "empty": {} },
         });
         let text = answer(shown.as_object().unwrap());
-        let expected = "failed · sha256:1\nerror:\n  code: no_match\nresult:\n  empty: {}\n  files:\n    -\n      \
-                        path: a\n      text: |\n        x\n        y\n  none: []\n";
+        let expected = "failed · sha256:1\nerror:\n  code: no_match\nresult:\n  files:\n    -\n      path: a\n      \
+                        text: |\n        x\n        y\n  none: []\n  empty: {}\n";
         assert_eq!(text, expected);
     }
 }

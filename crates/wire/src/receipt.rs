@@ -286,11 +286,17 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// Seals the receipt: its id becomes the digest of everything else in it.
+    /// Seals the receipt: its id becomes the digest of everything else in it. Members stand in the order in which the
+    /// ledger keeps them, so that an answer that is given again has the same bytes.
     ///
     /// # Errors
     /// [`NotCanonical`] if a value in it has no canonical JSON.
-    pub fn seal(self) -> Result<Receipt, NotCanonical> {
+    pub fn seal(mut self) -> Result<Receipt, NotCanonical> {
+        let details = self.error.as_mut().map(|error| &mut error.details);
+        for members in self.result.iter_mut().chain(details) {
+            members.sort_keys();
+            members.values_mut().for_each(Value::sort_all_objects);
+        }
         let receipt_id = self.content_digest()?;
         Ok(Receipt { receipt_id, ..self })
     }
@@ -314,7 +320,20 @@ impl Receipt {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn e8_an_answer_that_is_given_again_has_the_same_bytes() {
+        let result = json!({ "b": [{ "d": 1, "c": 2 }], "a": { "z": 1, "y": 2 } });
+        let sealed = Receipt { result: result.as_object().cloned(), ..receipt() }.seal().unwrap();
+        let stored = crate::digest::canonical(&sealed).unwrap();
+        let again: Receipt = serde_json::from_slice(&stored).unwrap();
+        let bytes = |receipt: &Receipt| serde_json::to_string(&receipt.result).unwrap();
+        assert_eq!(bytes(&again), bytes(&sealed));
+        assert_eq!(bytes(&again), r#"{"a":{"y":2,"z":1},"b":[{"c":2,"d":1}]}"#);
+    }
 
     fn receipt() -> Receipt {
         let now = Timestamp::from_unix_ms(1);

@@ -108,14 +108,17 @@ pub(super) fn shown(receipt: &Receipt, contract: Option<&ToolContract>) -> Map<S
     let mut shown = Map::new();
     shown.insert("status".to_owned(), receipt.status.as_str().into());
     shown.insert("receipt_id".to_owned(), receipt.receipt_id.as_str().into());
-    if let Some(result) = &receipt.result {
-        shown.insert("result".to_owned(), Value::Object(planner_part(result, contract)));
-    }
     let mut insert = |name: &str, value: Result<Value, serde_json::Error>| {
         if let Ok(value) = value {
             shown.insert(name.to_owned(), value);
         }
     };
+    if let Some(error) = &receipt.error {
+        insert("error", serde_json::to_value(error));
+    }
+    if let Some(result) = &receipt.result {
+        insert("result", Ok(Value::Object(planner_part(result, contract))));
+    }
     if !receipt.truncation.is_empty() {
         insert("truncation", serde_json::to_value(&receipt.truncation));
     }
@@ -126,9 +129,6 @@ pub(super) fn shown(receipt: &Receipt, contract: Option<&ToolContract>) -> Map<S
     let apart: Vec<_> = receipt.artifacts.iter().filter(|artifact| !named(artifact)).collect();
     if !apart.is_empty() {
         insert("artifacts", serde_json::to_value(&apart));
-    }
-    if let Some(error) = &receipt.error {
-        insert("error", serde_json::to_value(error));
     }
     shown
 }
