@@ -103,6 +103,25 @@ impl Ledger {
         self.readers.read("find a receipt", |connection| find(connection, id))
     }
 
+    /// Whether a content was kept for a call in this workspace, named by its absolute path. One that was kept for
+    /// another workspace is nobody's business here.
+    ///
+    /// # Errors
+    /// [`JournalError`] if the storage does not answer.
+    pub fn keeps_for(&self, workspace: &str, artifact: &Digest) -> Result<bool, JournalError> {
+        const NAMED: &str = "SELECT EXISTS (
+            SELECT 1 FROM artifacts
+            JOIN receipts ON receipts.sequence = artifacts.receipt
+            JOIN attempts ON attempts.task_id = receipts.task_id
+                AND attempts.attempt_id = receipts.attempt_id
+            WHERE artifacts.digest = ?1
+                AND json_extract(attempts.record_json, '$.grant.workspace') = ?2)";
+        self.readers.read("find an artifact", |connection| {
+            let named = params![artifact.as_str(), workspace];
+            Ok(connection.prepare_cached(NAMED)?.query_row(named, |row| row.get(0))?)
+        })
+    }
+
     /// The stored arguments of a receipt, redacted; `None` when there are none.
     ///
     /// # Errors

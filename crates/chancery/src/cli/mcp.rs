@@ -80,9 +80,14 @@ impl Calls for Behind {
         start_byte: u64,
         max_bytes: u64,
     ) -> Result<Option<Vec<u8>>, Error> {
-        let read = self.0.ledger().read(digest, start_byte, max_bytes);
-        read.map_err(|error| {
-            Error::new(Code::Machine, format!("the artifact cannot be read: {error}"))
-        })
+        let refused = |reason: String| {
+            Error::new(Code::Machine, format!("the artifact cannot be read: {reason}"))
+        };
+        let (ledger, workspace) = (self.0.ledger(), &self.0.session().grant().workspace);
+        let is_ours = ledger.keeps_for(workspace, digest);
+        if !is_ours.map_err(|error| refused(error.to_string()))? {
+            return Ok(None);
+        }
+        ledger.read(digest, start_byte, max_bytes).map_err(|error| refused(error.to_string()))
     }
 }

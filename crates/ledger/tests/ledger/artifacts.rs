@@ -155,3 +155,28 @@ fn e7_content_is_stored_from_inside_an_async_runtime_too() {
         dropped.write(&content).unwrap();
     });
 }
+
+#[test]
+fn c2_an_artifact_is_kept_for_its_workspace_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder);
+    let mut writer = ledger.create().unwrap();
+    writer.write(b"content").unwrap();
+    let artifact = writer.finish("stdout", "text/plain").unwrap();
+    let mut entry = call("1").entry(Status::Succeeded);
+    entry.receipt.artifacts = vec![artifact.clone()];
+    entry.receipt = entry.receipt.seal().unwrap();
+    let receipt = &entry.receipt;
+    let attempt = engine::ports::TaskRecord {
+        task_id: receipt.task_id.clone(),
+        attempt_id: receipt.attempt_id.clone(),
+        registry_revision: receipt.registry_revision.clone(),
+        grant: serde_json::json!({ "workspace": "/here" }),
+        opened: receipt.times.received,
+    };
+    ledger.open_task(&attempt).unwrap();
+    assert!(!ledger.keeps_for("/here", &artifact.digest).unwrap(), "no receipt names it yet");
+    ledger.record(&entry).unwrap();
+    assert!(ledger.keeps_for("/here", &artifact.digest).unwrap());
+    assert!(!ledger.keeps_for("/there", &artifact.digest).unwrap());
+}
