@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::{Error, Report, layers, root, schema, tidy};
+use xtask::{Error, Report, agents, bench, layers, root, schema, tidy};
 
 type Subcommand = fn(&Path) -> Result<Report, Error>;
 
@@ -17,13 +17,29 @@ const SUBCOMMANDS: &[(&str, &str, Subcommand)] = &[
     ("schema", "writes docs/schema anew from the types", schema::write),
 ];
 
+/// Takes options and prints a table, so it is not one of the list.
+const BENCH: &str = "bench";
+/// Takes options and prints a transcript.
+const AGENTS: &str = "agents";
+
 fn main() -> ExitCode {
-    let name = std::env::args().nth(1).unwrap_or_default();
+    let mut words = std::env::args().skip(1);
+    let name = words.next().unwrap_or_default();
+    if name == BENCH {
+        return measure(bench::Options::parse(words));
+    }
+    if name == AGENTS {
+        return act(agents::Options::parse(words));
+    }
     let Some((_, _, run)) = SUBCOMMANDS.iter().find(|(known, _, _)| *known == name) else {
         eprintln!("usage: cargo xtask NAME");
         for (known, purpose, _) in SUBCOMMANDS {
             eprintln!("  {known:8} {purpose}");
         }
+        eprintln!(
+            "  {BENCH:8} what the release binary costs, beside its peers; exits 0 when the targets are met"
+        );
+        eprintln!("  {AGENTS:8} lets a real agent do a task through the server; exits 0 when it did");
         return ExitCode::from(2);
     };
     match run(&root()) {
@@ -36,6 +52,50 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             eprintln!("{name}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(options: Result<bench::Options, String>) -> ExitCode {
+    let options = match options {
+        Ok(options) => options,
+        Err(word) => {
+            eprintln!("{BENCH}: `{word}` is not understood\nusage: {}", bench::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match bench::run(&root(), &options) {
+        Ok(measured) => {
+            if options.json {
+                println!("{:#}", measured.json());
+            } else {
+                print!("{measured}");
+            }
+            ExitCode::from(u8::from(!measured.meets_targets()))
+        }
+        Err(fault) => {
+            eprintln!("{BENCH}: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn act(options: Result<agents::Options, String>) -> ExitCode {
+    let options = match options {
+        Ok(options) => options,
+        Err(word) => {
+            eprintln!("{AGENTS}: `{word}` is not understood\nusage: {}", agents::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match agents::run(&root(), &options) {
+        Ok(played) => {
+            print!("{played}");
+            ExitCode::from(u8::from(!played.is_sound()))
+        }
+        Err(fault) => {
+            eprintln!("{AGENTS}: {fault}");
             ExitCode::FAILURE
         }
     }
