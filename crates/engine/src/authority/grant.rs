@@ -96,11 +96,6 @@ impl Grant {
         }
     }
 
-    /// Whether the grant is without limit on paths.
-    pub(crate) fn covers_all_paths(&self) -> bool {
-        self.paths == Scope::Any
-    }
-
     fn covers_path(&self, path: &str) -> bool {
         match &self.paths {
             Scope::Any => true,

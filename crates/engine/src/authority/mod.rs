@@ -8,4 +8,4 @@ mod policy;
 pub use grant::{Grant, Scope};
 pub use policy::{DEFAULT_POLICY, Policy, PolicyError};
 
-pub(crate) use policy::{Asker, Ruling};
+pub(crate) use policy::{Asker, Ruling, Rulings};

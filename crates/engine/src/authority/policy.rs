@@ -3,8 +3,9 @@
 //! A policy that names an unknown operation or attribute does not load. An error while evaluating denies: Cedar
 //! would skip a failing `forbid`, and that must not let anything through.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::str::FromStr as _;
+use std::sync::{Mutex, PoisonError};
 
 use cedar_policy::{
     Authorizer, Context, Decision, Entities, Entity, EntityId, EntityTypeName, EntityUid, PolicyId,
@@ -65,6 +66,22 @@ pub(crate) enum Ruling {
     Allow(Vec<String>),
     /// Denied, for these reasons.
     Deny(Vec<String>),
+}
+
+/// Tool, operation and class of a path.
+type Kind = (String, &'static str, &'static str);
+
+/// The rulings of one session and one policy that do not depend on a path itself. There are at most as many as tools,
+/// operations and classes.
+#[derive(Debug, Default)]
+pub(crate) struct Rulings(Mutex<BTreeMap<Kind, Ruling>>);
+
+impl Rulings {
+    /// The ruling on a kind of demand; asked for once.
+    pub(crate) fn of(&self, kind: Kind, ask: impl FnOnce() -> Ruling) -> Ruling {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(kind).or_insert_with(ask).clone()
+    }
 }
 
 impl Policy {

@@ -72,16 +72,30 @@ pub(super) fn check(
     let grant = &cx.session.grant;
     let tool = entry.contract.name.as_str();
     grant.covers(&grant.task_id, &grant.attempt_id, tool, demand, cx.engine.now())?;
-    let asker = Asker {
-        task_id: &grant.task_id,
-        tenant: &grant.tenant,
-        principal: &grant.principal,
-        tool,
-        effect: entry.contract.effect,
-    };
-    match cx.engine.policy.rule(asker, demand) {
+    match rule(cx, entry, demand) {
         Ruling::Allow(reasons) => Ok(reasons),
         Ruling::Deny(reasons) => Err(denied(cx, demand, &reasons)),
+    }
+}
+
+/// What policy says; remembered in the session where it can only depend on the class of a path.
+fn rule(cx: &Context<'_>, entry: &Entry, demand: &Demand) -> Ruling {
+    let (grant, policy) = (&cx.session.grant, &cx.engine.policy);
+    let ask = || {
+        let asker = Asker {
+            task_id: &grant.task_id,
+            tenant: &grant.tenant,
+            principal: &grant.principal,
+            tool: &entry.contract.name,
+            effect: entry.contract.effect,
+        };
+        policy.rule(asker, demand)
+    };
+    match &demand.resource {
+        Resource::Path { class, .. } if !policy.reads_paths() => {
+            cx.session.rulings.of((entry.contract.name.clone(), demand.operation, *class), ask)
+        }
+        _ => ask(),
     }
 }
 

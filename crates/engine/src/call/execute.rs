@@ -1,8 +1,7 @@
 //! `Approved` → `Begun` → `Executed`: the intent is durable, then the effect happens, here and nowhere else.
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use wire::contract::EffectClass;
 use wire::{Code, Error, Timestamp, ToolCall};
@@ -15,7 +14,7 @@ use super::gate::Pass;
 use crate::bounds;
 use crate::ports::{Begin, Intent};
 use crate::registry::{AnyOutcome, Entry, Job};
-use crate::tool::{Demand, Ended, Hands, Outcome, Resource};
+use crate::tool::{Demand, Ended, Hands, Outcome};
 
 /// A call whose intent is durable, or that has no effect and needs none.
 #[must_use = "an open intent is settled by executing it"]
@@ -187,8 +186,7 @@ impl Begun<'_> {
     /// Does it. A panic of the tool leaves an effect ambiguous, and a read failed.
     pub fn execute(self, cx: &Context<'_>) -> Executed {
         let Begun { draft, entry, job, effect, output_bytes, deadline, pass } = self;
-        let decided = Decided::default();
-        let admits = |demand: &Demand| admits(cx, &entry, demand, &decided);
+        let admits = |demand: &Demand| check(cx, &entry, demand).is_ok();
         let hands = Hands {
             stop: cx.stop,
             deadline,
@@ -207,20 +205,6 @@ impl Begun<'_> {
         });
         Executed { draft, entry, outcome, output_bytes }
     }
-}
-
-/// What was decided in one run, by operation and class of path.
-type Decided = Mutex<BTreeMap<(&'static str, &'static str), bool>>;
-
-/// Search asks by file. Where neither policy nor grant looks at paths, one decision holds for all of a class.
-fn admits(cx: &Context<'_>, entry: &Entry, demand: &Demand, decided: &Decided) -> bool {
-    let by_class = !cx.engine.policy.reads_paths() && cx.session.grant.covers_all_paths();
-    let kind = match &demand.resource {
-        Resource::Path { class, .. } if by_class => (demand.operation, *class),
-        _ => return check(cx, entry, demand).is_ok(),
-    };
-    let mut decided = decided.lock().unwrap_or_else(PoisonError::into_inner);
-    *decided.entry(kind).or_insert_with(|| check(cx, entry, demand).is_ok())
 }
 
 impl std::fmt::Debug for Begun<'_> {

@@ -33,7 +33,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use wire::{Error, Receipt, Timestamp};
 
-use crate::authority::{Grant, Policy};
+use crate::authority::{Grant, Policy, Rulings};
 use crate::bounds;
 use crate::ports::{Artifacts, Clock, Journal, JournalError, Progress, TaskRecord};
 use crate::registry::Registry;
@@ -64,6 +64,7 @@ pub struct Engine {
 pub struct Session {
     grant: Grant,
     registry: Arc<Registry>,
+    rulings: Arc<Rulings>,
 }
 
 /// A task cannot be opened.
@@ -145,7 +146,7 @@ impl Engine {
                 offered: record.registry_revision.to_string(),
             });
         }
-        Ok(Session { grant, registry })
+        Ok(Session { grant, registry, rulings: Arc::default() })
     }
 
     /// Takes a call from its message to its answer. Blocks until the receipt is durable.

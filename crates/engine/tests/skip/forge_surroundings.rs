@@ -17,7 +17,7 @@ fn main() {
         progress: any(),
         received: any(),
     };
-    let _ = Session { grant: any(), registry: any() };
+    let _ = Session { grant: any(), registry: any(), rulings: any() };
     let _ = View { observed: any(), require: any(), now: any(), time_ms: any() };
     let _ = Hands {
         stop: any(),

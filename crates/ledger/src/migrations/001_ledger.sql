@@ -49,9 +49,9 @@ CREATE TABLE receipts (
 CREATE UNIQUE INDEX receipts_one_per_call ON receipts (task_id, call_id) WHERE owns_call_id = 1;
 CREATE UNIQUE INDEX receipts_one_per_key ON receipts (task_id, idempotency_key) WHERE owns_key = 1;
 CREATE UNIQUE INDEX receipts_one_reconciliation ON receipts (reconciles) WHERE reconciles IS NOT NULL;
-CREATE INDEX receipts_by_task ON receipts (task_id);
 CREATE INDEX receipts_by_effect ON receipts (task_id, logical_effect_id);
-CREATE INDEX receipts_by_arguments ON receipts (task_id, tool, arguments_digest);
+CREATE INDEX receipts_unsuccessful ON receipts (task_id, tool, arguments_digest)
+    WHERE status IN ('failed', 'denied', 'rejected');
 CREATE INDEX receipts_successful ON receipts (task_id)
     WHERE status IN ('succeeded', 'partial') AND effect <> 'read';
 CREATE INDEX receipts_refused_repeats ON receipts (task_id) WHERE error_code = 'repeated_call';

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -25,7 +26,7 @@ pub(crate) const FILE: &str = "ledger.sqlite";
 const TURN_WAIT_MS: u64 = 10_000;
 
 /// How much of the database the writing connection keeps in memory, KiB: the indexes of a busy ledger.
-const WRITER_CACHE_KIB: i64 = 32 * 1024;
+const WRITER_CACHE_KIB: i64 = 4 * 1024;
 
 /// The write-ahead log is copied into the database once it holds so many pages, 16 MiB.
 const CHECKPOINT_PAGES: i64 = 4000;
@@ -52,7 +53,7 @@ pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, OpenError> {
     connection.pragma_update(None, "foreign_keys", true).map_err(refused)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB).map_err(refused)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(refused)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    keep_plans(&connection).map_err(refused)?;
     migrate(&mut connection, path)?;
     Ok(connection)
 }
@@ -62,8 +63,15 @@ fn open_for_reading(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::from_millis(TURN_WAIT_MS))?;
-    connection.set_prepared_statement_cache_capacity(64);
+    keep_plans(&connection)?;
     Ok(connection)
+}
+
+/// Statements are prepared once. Without the stability guarantee SQLite would plan them anew for other values, which
+/// costs more than the statements themselves.
+fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
 /// Turns the write-ahead log on; the mode that the database is in afterwards.
