@@ -39,7 +39,9 @@ fn main() -> ExitCode {
         eprintln!(
             "  {BENCH:8} what the release binary costs, beside its peers; exits 0 when the targets are met"
         );
-        eprintln!("  {AGENTS:8} lets a real agent do a task through the server; exits 0 when it did");
+        eprintln!(
+            "  {AGENTS:8} lets a real agent do a task through the server; exits 0 when it did"
+        );
         return ExitCode::from(2);
     };
     match run(&root()) {
