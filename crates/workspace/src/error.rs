@@ -4,8 +4,8 @@
 
 use rustix::io::Errno;
 
-use crate::beneath::FileKind;
 use crate::path::{PathError, RepoPath};
+use crate::root::beneath::FileKind;
 
 /// The directory could not become a workspace.
 #[derive(Debug, thiserror::Error)]

@@ -6,15 +6,14 @@
 mod path;
 mod class;
 mod error;
-mod beneath;
 mod root;
 mod guard;
 mod text;
-mod directory;
+mod rules;
+mod revision;
 mod read;
 mod search;
 
-pub use beneath::{FileKind, Identity};
 pub use class::{PathClass, Protected, classify};
 pub use error::{AccessError, WorkspaceError};
 pub use guard::Guard;
@@ -23,6 +22,8 @@ pub use read::{
     BinaryFile, Bound, Entry, LinkTarget, Listing, Range, ReadError, ReadOutcome, ReadRequest,
     TextPage, Truncation,
 };
+pub use revision::{ChangedFile, FileChange, ObserveError, Observed, Revision, Standing, Tracker};
+pub use root::beneath::{FileKind, Identity};
 pub use root::{Resolved, Workspace};
 pub use search::{
     Case, ContextLine, Count, Hit, MAX_CONTEXT_LINES, MAX_HITS_COUNTED, MAX_HITS_PER_LINE, Match,

@@ -8,12 +8,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use crate::beneath::FileKind;
 use crate::class::{PathClass, classify, has_telling_name, is_version_control};
-use crate::directory::Directory;
 use crate::guard::Guard;
 use crate::path::{MAX_PATH_BYTES, RepoPath};
 use crate::root::Workspace;
+use crate::root::beneath::FileKind;
+use crate::root::directory::Directory;
 
 /// How many names are looked at; a tree with more is protected folder by folder from there on.
 const MAX_NAMES: usize = 1_000_000;

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::fd::AsFd;
 
-use crate::beneath::{self, FileKind, Identity, Status};
 use crate::class::PathClass;
 use crate::error::AccessError;
 use crate::patch::apply::folder::{Rights, digest};
@@ -18,6 +17,7 @@ use crate::patch::targets::{Located, Place};
 use crate::patch::{MAX_FILE_BYTES, MAX_PATCH_BYTES, edit};
 use crate::path::RepoPath;
 use crate::root::Reached;
+use crate::root::beneath::{self, FileKind, Identity, Status};
 use crate::text::{self, cut};
 
 /// How often a file is read again that changed while it was read.

@@ -4,13 +4,13 @@
 
 use rustix::fs::OFlags;
 
-use crate::beneath::{self, FileKind, Links, Status};
 use crate::class::{PathClass, classify};
 use crate::error::AccessError;
 use crate::patch::change::Change;
 use crate::patch::error::{ChangeError, PatchError, Refusal};
 use crate::patch::{MAX_CHANGES, plan};
 use crate::path::RepoPath;
+use crate::root::beneath::{self, FileKind, Links, Status};
 use crate::root::{Reached, Workspace};
 
 /// What a change does to one real path.

@@ -9,11 +9,11 @@ use std::os::fd::AsFd;
 
 use sha2::{Digest, Sha256};
 
-use crate::beneath::{self, FileKind, Status};
 use crate::error::AccessError;
 use crate::guard::Guard;
 use crate::path::RepoPath;
 use crate::read::ReadError;
+use crate::root::beneath::{self, FileKind, Status};
 use crate::root::{Resolved, Workspace};
 
 /// How often a file is read again that changed while it was read.

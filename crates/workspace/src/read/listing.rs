@@ -3,13 +3,13 @@
 //! Names, kinds and sizes only. It must never follow a link, enter a version control store that was not asked
 //! for, or tell where a link leads outside of the workspace.
 
-use crate::beneath::FileKind;
 use crate::class::{classify, is_version_control};
-use crate::directory::{self, Directory, Place};
 use crate::error::AccessError;
 use crate::guard::Guard;
 use crate::path::RepoPath;
 use crate::read::{Bound, Entry, LinkTarget, Listing, Range, ReadError, ReadRequest, Truncation};
+use crate::root::beneath::FileKind;
+use crate::root::directory::{self, Directory, Place};
 use crate::root::{Reached, Workspace};
 
 /// Lists the directory that was reached.

@@ -6,12 +6,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::beneath::FileKind;
 use crate::class::PathClass;
 use crate::error::AccessError;
 use crate::guard::Guard;
 use crate::path::RepoPath;
 use crate::root::Workspace;
+use crate::root::beneath::FileKind;
 use crate::text::{Encoding, LineEnding};
 
 mod content;

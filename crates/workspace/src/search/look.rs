@@ -14,9 +14,9 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use rustix::fs::OFlags;
 
-use crate::beneath::{self, FileKind, Links, Status};
 use crate::path::RepoPath;
 use crate::root::Workspace;
+use crate::root::beneath::{self, FileKind, Links, Status};
 use crate::search::skip::Reason;
 use crate::search::walk::opening;
 use crate::search::{MAX_HITS_COUNTED, MAX_HITS_PER_LINE, SearchRequest, generated};

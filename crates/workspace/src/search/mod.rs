@@ -15,7 +15,6 @@ use crate::root::Workspace;
 
 mod pattern;
 mod selection;
-mod rules;
 mod generated;
 mod skip;
 mod walk;

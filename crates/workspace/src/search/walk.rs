@@ -3,14 +3,14 @@
 //! Every folder is opened anew beneath the root without following a link. It must never open a file, enter a
 //! version control store, or read ahead of what it is asked for.
 
-use crate::beneath::FileKind;
 use crate::class::{PathClass, classify, is_version_control};
-use crate::directory::{Directory, Name, Place, is_behind};
 use crate::error::AccessError;
 use crate::guard::Guard;
 use crate::path::RepoPath;
 use crate::root::Workspace;
-use crate::search::rules::{Rules, Ruling};
+use crate::root::beneath::FileKind;
+use crate::root::directory::{Directory, Name, Place, is_behind};
+use crate::rules::{Rules, Ruling};
 use crate::search::selection::Selection;
 use crate::search::skip::Reason;
 use crate::search::{SearchError, SearchMode, SearchRequest, generated};

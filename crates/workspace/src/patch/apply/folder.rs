@@ -12,10 +12,10 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use crate::beneath::{self, FileKind, Identity, Links, Status};
 use crate::error::AccessError;
 use crate::path::RepoPath;
 use crate::root::Workspace;
+use crate::root::beneath::{self, FileKind, Identity, Links, Status};
 
 /// How much of a file is hashed at a time, in bytes.
 const HASH_CHUNK_BYTES: usize = 64 << 10;

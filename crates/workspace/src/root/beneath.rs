@@ -148,6 +148,11 @@ impl Status {
         }
     }
 
+    /// Modification and change time, nanoseconds since 1970.
+    pub(crate) fn stamps_ns(&self) -> [i64; 2] {
+        self.stamps.map(|stamp| i64::try_from(stamp).unwrap_or(i64::MAX))
+    }
+
     pub(crate) fn is_executable(&self) -> bool {
         self.mode & 0o111 != 0
     }

@@ -3,6 +3,9 @@
 //! The root is opened once and never looked up by its path again. It must never hand out a path that was
 //! checked apart from the object that is used: [`Workspace::reach`] returns both from one descriptor.
 
+pub(crate) mod beneath;
+pub(crate) mod directory;
+
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -13,10 +16,10 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::beneath::{self, FileKind, Identity, Links, Status};
 use crate::class::{PathClass, classify};
 use crate::error::{AccessError, WorkspaceError};
 use crate::path::{self, PathError, RepoPath};
+use beneath::{FileKind, Identity, Links, Status};
 
 /// An opened workspace. Clones share the one root descriptor.
 #[derive(Clone)]

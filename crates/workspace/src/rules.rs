@@ -13,10 +13,10 @@ use std::path::Path;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::beneath::{self, FileKind};
-use crate::directory::Name;
 use crate::path::RepoPath;
 use crate::root::Workspace;
+use crate::root::beneath::{self, FileKind};
+use crate::root::directory::Name;
 
 /// The largest rule file that is read.
 const RULE_FILE_BYTES: u64 = 4 << 20;
@@ -27,9 +27,14 @@ const FILES: [&str; 4] = [".rgignore", ".ignore", ".gitignore", ".git/info/exclu
 /// Which of [`FILES`] belong to git.
 const GIT_FROM: usize = 2;
 
+/// Whether a name is that of a rule file in its folder.
+pub(crate) fn is_rule_file(name: &[u8]) -> bool {
+    FILES.iter().any(|file| file.as_bytes() == name)
+}
+
 /// What the rules say about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ruling {
+pub(crate) enum Ruling {
     Nothing,
     Ignored,
     /// Wanted in so many words; it is then not left out for its leading dot either.
@@ -38,7 +43,7 @@ pub(super) enum Ruling {
 
 /// The rules of a folder and of all folders above it.
 #[derive(Default)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     levels: Vec<Level>,
 }
 
@@ -51,31 +56,35 @@ struct Level {
 
 impl Rules {
     /// Loads what counts in `folder` because of the folders above it.
-    pub(super) fn above(workspace: &Workspace, folder: &RepoPath) -> Self {
+    pub(crate) fn above(workspace: &Workspace, folder: &RepoPath) -> Self {
         let mut rules = Self::default();
         let mut above: Vec<RepoPath> =
             std::iter::successors(folder.parent(), RepoPath::parent).collect();
         above.reverse();
         for path in above {
-            let level = Level::load(workspace, &path, |_| true);
-            rules.levels.push(level);
+            rules.enter_unread(workspace, &path);
         }
         rules
     }
 
+    /// Goes down into a folder whose names are not known.
+    pub(crate) fn enter_unread(&mut self, workspace: &Workspace, folder: &RepoPath) {
+        self.levels.push(Level::load(workspace, folder, |_| true));
+    }
+
     /// Goes down into a folder with these names in it.
-    pub(super) fn enter(&mut self, workspace: &Workspace, folder: &RepoPath, names: &[Name]) {
+    pub(crate) fn enter(&mut self, workspace: &Workspace, folder: &RepoPath, names: &[Name]) {
         let has = |wanted: &str| names.iter().any(|name| name.bytes == wanted.as_bytes());
         self.levels.push(Level::load(workspace, folder, has));
     }
 
     /// Goes up again.
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.levels.pop();
     }
 
     /// What the rules say about one path in the folder entered last.
-    pub(super) fn ruling(&self, path: &RepoPath, is_folder: bool) -> Ruling {
+    pub(crate) fn ruling(&self, path: &RepoPath, is_folder: bool) -> Ruling {
         let mut said = [Ruling::Nothing; FILES.len()];
         let in_repository = self.levels.iter().any(|level| level.is_repository);
         let mut git_counts = in_repository;

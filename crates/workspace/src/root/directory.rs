@@ -7,10 +7,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, OFlags};
 use rustix::io::Errno;
 
-use crate::beneath::{self, FileKind, Links, Status};
 use crate::guard::Guard;
 use crate::path::RepoPath;
 use crate::root::Workspace;
+use crate::root::beneath::{self, FileKind, Links, Status};
 
 /// How many names are read between two questions whether to stop.
 const STEP_NAMES: usize = 1024;
@@ -39,6 +39,11 @@ impl Directory {
     ) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let fd = beneath::open_raw(workspace.fd(), path.for_kernel(), flags, Links::Refuse)?;
+        Self::read(fd, guard)
+    }
+
+    /// Reads the names of a directory that was opened for reading.
+    pub(crate) fn read(fd: OwnedFd, guard: &Guard<'_>) -> Result<Self, Errno> {
         let mut names = Vec::new();
         let mut stopped = false;
         for entry in Dir::read_from(&fd)? {
@@ -71,7 +76,8 @@ fn kind_of(fd: impl AsFd, name: &[u8]) -> FileKind {
     status(fd, name).map_or(FileKind::Other, |status| status.kind)
 }
 
-fn status(fd: impl AsFd, name: &[u8]) -> Result<Status, Errno> {
+/// What the kernel says about a name in an open folder now, links not followed.
+pub(crate) fn status(fd: impl AsFd, name: &[u8]) -> Result<Status, Errno> {
     rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Status::from_stat(&stat))
 }
 
