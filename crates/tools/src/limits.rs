@@ -9,25 +9,25 @@ pub(crate) const MAX_OUTPUT_BYTES: u64 = 64 << 10;
 /// Planner output when the caller says nothing, bytes of JSON: about 6,000 tokens.
 pub(crate) const DEFAULT_OUTPUT_BYTES: u64 = 24 << 10;
 
-/// Room in the output that is kept for what stands around the text, bytes.
+/// Room in the output that is kept for what stands around a tool's own part: status, receipt, cuts; bytes of JSON.
 const FRAME_BYTES: u64 = 1 << 10;
 
 // A bound on the answer; its name says it, so the schema spends no words on it.
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
-    #[schemars(range(min = 512, max = 65536))]
+    #[schemars(range(min = 2048, max = 65536))]
     bytes: Option<u64>,
-    #[schemars(range(min = 128, max = 16384))]
+    #[schemars(range(min = 512, max = 16384))]
     tokens: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadLimits {
-    #[schemars(range(min = 512, max = 65536))]
+    #[schemars(range(min = 2048, max = 65536))]
     bytes: Option<u64>,
-    #[schemars(range(min = 128, max = 16384))]
+    #[schemars(range(min = 512, max = 16384))]
     tokens: Option<u64>,
     #[schemars(range(min = 1, max = 10000))]
     pub(crate) lines: Option<u64>,
@@ -36,9 +36,9 @@ pub(crate) struct ReadLimits {
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchLimits {
-    #[schemars(range(min = 512, max = 65536))]
+    #[schemars(range(min = 2048, max = 65536))]
     bytes: Option<u64>,
-    #[schemars(range(min = 128, max = 16384))]
+    #[schemars(range(min = 512, max = 16384))]
     tokens: Option<u64>,
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) matches: Option<u64>,
@@ -69,6 +69,6 @@ impl Limits {
     /// The part of it that text can fill.
     pub(crate) fn text_bytes(&self) -> u64 {
         let whole = self.output_bytes();
-        whole.saturating_sub(FRAME_BYTES).max(whole / 4)
+        whole.saturating_sub(FRAME_BYTES)
     }
 }

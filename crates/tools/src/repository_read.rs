@@ -40,6 +40,12 @@ const FILE_BYTES: u64 = 64 << 20;
 /// The most directory entries in one listing.
 const ENTRIES: u64 = 500;
 
+/// What an entry for a file takes beside its text and path, with the note of its cut, bytes of JSON.
+const ENTRY_BYTES: u64 = 640;
+
+/// Text for which a file is worth to be shown at all, bytes of JSON.
+const LEAST_TEXT_BYTES: u64 = 64;
+
 pub(crate) struct RepositoryRead {
     workspace: Arc<Workspace>,
 }
@@ -146,8 +152,8 @@ impl Tool for RepositoryRead {
             title: "Read files and directories".to_owned(),
             description: "Read up to 32 files, line or byte ranges of files, or directories. Text comes exact, with \
                           first and last line, totals, digest, encoding, line ending and final newline; binary files \
-                          come as type, size and digest. A cut is in `truncation` and its `continuation` is the entry for \
-                          `files` that goes on. What you were shown is what `repository_patch` holds an edit against, so \
+                          come as type, size and digest. A cut is in `truncation` and its `continuation` goes on in \
+                          `files`. What you were shown is what `repository_patch` holds an edit against, so \
                           read a file before you change it. One bad path among several gives status `partial`."
                 .to_owned(),
             arguments_schema: Value::Null,
@@ -207,12 +213,22 @@ impl Tool for RepositoryRead {
 
     fn run(&self, job: Job, hands: &Hands<'_>) -> Outcome<Shown> {
         let mut pages = Pages { left_bytes: job.text_bytes, ..Pages::default() };
+        let mut later: Vec<u64> = vec![0];
+        for (wanted, _) in job.requests.iter().skip(1).rev() {
+            later.push(later.last().copied().unwrap_or(0).saturating_add(json_bytes(wanted)));
+        }
         // The object may have changed since the plan; what is read now is what must be allowed.
         let admit =
             |path: &RepoPath, class: PathClass| hands.admits(&demand("file.read", path, class));
         let guard = Guard { admit: &admit, stop: &|| hands.is_over() };
         let total = u64::try_from(job.requests.len()).ok();
         for (done, (wanted, request)) in job.requests.into_iter().enumerate() {
+            // Room for the names of those that may have to wait.
+            let waiting = later.pop().unwrap_or(0);
+            let Some(room) = pages.room(&wanted, waiting) else {
+                pages.waiting.push(wanted);
+                continue;
+            };
             hands.progress(u64::try_from(done).unwrap_or(u64::MAX), total, "files");
             if hands.is_over() {
                 let message = "the time or the caller's patience ended before this file";
@@ -220,8 +236,7 @@ impl Tool for RepositoryRead {
                 continue;
             }
             let read = request.and_then(|request| {
-                let max_bytes = request.max_bytes.min(pages.left_bytes).max(1);
-                let bounded = ReadRequest { max_bytes, ..request };
+                let bounded = ReadRequest { max_bytes: request.max_bytes.min(room), ..request };
                 self.workspace.read(&bounded, &guard).map_err(|error| fault::read(&error))
             });
             match read {
@@ -270,11 +285,23 @@ struct Pages {
     files: Vec<ShownFile>,
     truncation: Vec<Truncation>,
     observed: Vec<Observation>,
+    /// Bytes of JSON that are left.
     left_bytes: u64,
+    /// What found no room.
+    waiting: Vec<Wanted>,
     faults: Vec<Error>,
 }
 
 impl Pages {
+    /// The room for the text of one more file; `None` when it is for a later call. The first has some always.
+    fn room(&self, wanted: &Wanted, waiting: u64) -> Option<u64> {
+        let entry = ENTRY_BYTES.saturating_add(json_bytes(&wanted.path).saturating_mul(2));
+        let left = self.left_bytes.saturating_sub(entry);
+        let room = left.saturating_sub(waiting.min(left / 2));
+        let is_enough = self.waiting.is_empty() && room >= LEAST_TEXT_BYTES;
+        (is_enough || self.files.is_empty()).then_some(room.max(LEAST_TEXT_BYTES))
+    }
+
     fn add(&mut self, wanted: &Wanted, read: ReadOutcome) {
         match read {
             ReadOutcome::Text(text) => self.add_text(wanted, text),
@@ -284,8 +311,6 @@ impl Pages {
     }
 
     fn add_text(&mut self, wanted: &Wanted, text: TextPage) {
-        let shown_bytes = u64::try_from(text.text.len()).unwrap_or(u64::MAX);
-        self.left_bytes = self.left_bytes.saturating_sub(shown_bytes);
         self.observe(&text.real, &text.digest);
         self.cut("text", wanted, text.truncation.as_ref(), text.continuation.as_ref());
         let facts = json!({
@@ -331,16 +356,35 @@ impl Pages {
         let left_out = match truncation.bound {
             workspace::Bound::Lines => Count::Exact(truncation.remaining_lines),
             workspace::Bound::Entries => Count::AtLeast(truncation.remaining_lines.max(1)),
+            workspace::Bound::Bytes if member == "entries" => Count::AtLeast(1),
             workspace::Bound::Bytes | workspace::Bound::LineBytes => {
                 Count::Exact(truncation.remaining_bytes)
             }
         };
-        self.truncation.push(Truncation {
+        let cut = Truncation {
             field: format!("/result/files/{}/{member}", self.files.len()),
             bound: fault::read_bound(truncation.bound),
             left_out,
             artifact: None,
             continuation: next.map(|range| go_on(wanted, range)),
+        };
+        self.left_bytes = self.left_bytes.saturating_sub(json_bytes(&cut));
+        self.truncation.push(cut);
+    }
+
+    /// Says which files found no room, and the entries that ask for them.
+    fn tell_waiting(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let entries = serde_json::to_value(&self.waiting).unwrap_or_default();
+        let has_room = json_bytes(&entries) <= self.left_bytes;
+        self.truncation.push(Truncation {
+            field: "/result/files".to_owned(),
+            bound: wire::receipt::Bound::Files,
+            left_out: Count::Exact(u64::try_from(self.waiting.len()).unwrap_or(u64::MAX)),
+            artifact: None,
+            continuation: has_room.then_some(entries),
         });
     }
 
@@ -354,7 +398,9 @@ impl Pages {
             Value::Object(facts) => facts,
             _ => serde_json::Map::new(),
         };
-        self.files.push(ShownFile { path: wanted.path.clone(), kind, facts });
+        let file = ShownFile { path: wanted.path.clone(), kind, facts };
+        self.left_bytes = self.left_bytes.saturating_sub(json_bytes(&file));
+        self.files.push(file);
     }
 
     fn fault(&mut self, wanted: &Wanted, error: Error) {
@@ -363,7 +409,8 @@ impl Pages {
         self.faults.push(error);
     }
 
-    fn outcome(self) -> Outcome<Shown> {
+    fn outcome(mut self) -> Outcome<Shown> {
+        self.tell_waiting();
         let (ended, error) = match self.faults.first() {
             None => (Ended::Succeeded, None),
             Some(first) if self.faults.len() == self.files.len() => {
@@ -386,6 +433,12 @@ impl Pages {
             ..Outcome::succeeded(Shown { files: self.files })
         }
     }
+}
+
+/// What a value takes in an answer, bytes of JSON.
+fn json_bytes(value: &impl Serialize) -> u64 {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
 }
 
 /// The entry for `files` that goes on where an answer was cut.

@@ -38,6 +38,9 @@ const EXCERPT_BYTES: usize = 240;
 /// The largest file that is searched, bytes.
 const FILE_BYTES: u64 = 16 << 20;
 
+/// What counts and skipped files take beside the results, bytes of JSON.
+const COUNTS_BYTES: u64 = 384;
+
 pub(crate) struct RepositorySearch {
     workspace: Arc<Workspace>,
 }
@@ -134,7 +137,7 @@ impl Tool for RepositorySearch {
             title: "Search the repository".to_owned(),
             description: "Find a literal text, a regular expression (Rust syntax, linear time) or file names (glob, or \
                           part of a path). Results come in path order. `output`: matches with line, \
-                          column and excerpt; paths with a count each; or count alone. `count` is exact or at_least. \
+                          column and excerpt; paths alone; or count: paths with matched lines each. `count` is exact or at_least. \
                           Ignored files are left out unless asked for; `skipped` counts what was passed over and why. A cut is in \
                           `truncation`; pass its `continuation` as `after` with the same query. An empty result is \
                           success; `invalid_pattern` says where the pattern is wrong."
@@ -235,7 +238,7 @@ fn request(arguments: &Arguments, scope: RepoPath, after: Option<SearchPosition>
         exclude: arguments.exclude.clone(),
         context_lines: arguments.context_lines.unwrap_or(0),
         max_matches: limits.matches.unwrap_or(MATCHES),
-        max_output_bytes: limits.size().text_bytes() / 2,
+        max_output_bytes: limits.size().text_bytes().saturating_sub(COUNTS_BYTES),
         max_depth: DEPTH,
         max_files: FILES,
         excerpt_bytes: EXCERPT_BYTES,
@@ -260,7 +263,10 @@ fn hits(found: SearchOutcome, query: &Digest) -> Outcome<Hits> {
         paths: found
             .paths
             .iter()
-            .map(|hit| json!({ "path": hit.path, "lines": hit.lines }))
+            .map(|hit| match hit.lines {
+                Some(lines) => json!({ "path": hit.path, "lines": lines }),
+                None => json!({ "path": hit.path }),
+            })
             .collect(),
         count: match found.count {
             workspace::Count::Exact(count) => json!({ "exact": count }),

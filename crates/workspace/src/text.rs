@@ -236,6 +236,20 @@ pub(crate) fn cut(text: &str, bytes: usize) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
+/// How many bytes a text takes in a JSON string (RFC 8259, section 7), its quotes left out.
+pub(crate) fn json_bytes(text: &str) -> usize {
+    text.bytes().map(json_byte).sum()
+}
+
+/// What one byte of a text takes in a JSON string.
+pub(crate) fn json_byte(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 2,
+        0..=0x1F => 6,
+        _ => 1,
+    }
+}
+
 /// The last character boundary at or before `offset`.
 pub(crate) fn floor(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());

@@ -90,7 +90,11 @@ fn fit_result(cx: &Context<'_>, receipt: &mut Receipt, contract: &ToolContract, 
     let whole = Value::Object(part.clone());
     result.retain(|name, _| contract.routes.get(name) != Some(&Route::Planner));
     let address = keep(cx, receipt, "result", &whole);
-    let mut cuts = Cuts { of_tool: receipt.truncation.clone(), made: Vec::new(), address };
+    // A tool's continuation goes on behind what it gave; what is cut here lies before that, and only the artifact
+    // has it.
+    let of_tool = receipt.truncation.iter().cloned();
+    let of_tool = of_tool.map(|cut| Truncation { continuation: None, ..cut }).collect();
+    let mut cuts = Cuts { of_tool, made: Vec::new(), address };
     let mut left = CUTS;
     loop {
         let mut fields = result.clone();
@@ -98,7 +102,13 @@ fn fit_result(cx: &Context<'_>, receipt: &mut Receipt, contract: &ToolContract, 
         receipt.result = Some(fields);
         receipt.truncation = cuts.all();
         let excess = size_of(receipt, Some(contract)).saturating_sub(limit);
-        if excess == 0 || part.is_empty() {
+        if excess == 0 {
+            return;
+        }
+        if part.is_empty() {
+            // Nothing is left to speak of but that everything is apart.
+            cuts.of_tool.clear();
+            receipt.truncation = cuts.all();
             return;
         }
         left = left.saturating_sub(1);

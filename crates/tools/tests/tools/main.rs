@@ -6,6 +6,7 @@
     reason = "a test makes its own tree, and fails by a panic"
 )]
 
+mod continuing;
 mod contracts;
 mod patching;
 mod reading;

@@ -11,6 +11,7 @@ use crate::read::{Bound, Entry, LinkTarget, Listing, Range, ReadError, ReadReque
 use crate::root::beneath::FileKind;
 use crate::root::directory::{self, Directory, Place};
 use crate::root::{Reached, Workspace};
+use crate::text;
 
 /// Lists the directory that was reached.
 pub(super) fn list(
@@ -39,15 +40,18 @@ pub(super) fn list(
         top: &resolved.real,
         levels: Vec::new(),
         entries: Vec::new(),
+        entries_bytes: 0,
         unentered: 0,
     };
     walk.enter(RepoPath::root())?;
-    let more = walk.run()?;
+    let bound = walk.run()?;
     let (entries, unentered) = (walk.entries, walk.unentered);
-    let continuation =
-        entries.last().filter(|_| more).map(|entry| Range::After { entry: entry.path.clone() });
-    let truncation = continuation.is_some().then_some(Truncation {
-        bound: Bound::Entries,
+    let continuation = entries
+        .last()
+        .filter(|_| bound.is_some())
+        .map(|entry| Range::After { entry: entry.path.clone() });
+    let truncation = bound.map(|bound| Truncation {
+        bound,
         remaining_lines: 1,
         remaining_bytes: 0,
         skip_line: None,
@@ -62,6 +66,9 @@ pub(super) fn list(
     })
 }
 
+/// What an entry takes as JSON beside its path: names of members, kind, size.
+const ENTRY_BYTES: usize = 64;
+
 struct Walk<'a> {
     workspace: &'a Workspace,
     request: &'a ReadRequest,
@@ -71,6 +78,8 @@ struct Walk<'a> {
     top: &'a RepoPath,
     levels: Vec<Level>,
     entries: Vec<Entry>,
+    /// What the entries take as JSON.
+    entries_bytes: usize,
     unentered: u64,
 }
 
@@ -83,8 +92,8 @@ struct Level {
 }
 
 impl Walk<'_> {
-    /// Goes on until the bound; says whether there is at least one more entry.
-    fn run(&mut self) -> Result<bool, ReadError> {
+    /// Goes on until a bound, and says which; there is at least one more entry then.
+    fn run(&mut self) -> Result<Option<Bound>, ReadError> {
         while let Some(level) = self.levels.last_mut() {
             let Some(place) = level.places.next() else {
                 self.levels.pop();
@@ -96,13 +105,19 @@ impl Walk<'_> {
                 self.descend(path, name)?;
             } else if self.after.is_none_or(|after| path > *after) {
                 if self.entries.len() as u64 >= self.request.max_entries {
-                    return Ok(true);
+                    return Ok(Some(Bound::Entries));
                 }
+                let bytes = ENTRY_BYTES.saturating_add(text::json_bytes(&path.to_string()));
+                let most = usize::try_from(self.request.max_bytes).unwrap_or(usize::MAX);
+                if !self.entries.is_empty() && self.entries_bytes.saturating_add(bytes) > most {
+                    return Ok(Some(Bound::Bytes));
+                }
+                self.entries_bytes = self.entries_bytes.saturating_add(bytes);
                 let entry = entry(self.workspace, self.top, level, path, name);
                 self.entries.extend(entry);
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     fn descend(&mut self, path: RepoPath, name: &[u8]) -> Result<(), ReadError> {

@@ -28,7 +28,8 @@ pub struct ReadRequest {
     pub path: RepoPath,
     /// Which part of it.
     pub range: Range,
-    /// The most text that one answer carries, in bytes of decoded text. At least one character is returned.
+    /// The most text that one answer carries, in bytes of its JSON string; of a listing, in bytes of its entries
+    /// as JSON. At least one character or entry is returned.
     pub max_bytes: u64,
     /// The most lines that one answer carries.
     pub max_lines: u64,

@@ -160,7 +160,7 @@ impl Source<'_> {
         if behind < piece.end {
             piece = Piece { end: behind, bound: Some(Bound::Lines) };
         }
-        let most = self.step(wanted.start, narrow(request.max_bytes));
+        let most = self.step_json(wanted.start, narrow(request.max_bytes));
         if most < piece.end {
             piece = Piece { end: most, bound: Some(Bound::Bytes) };
         }
@@ -169,7 +169,7 @@ impl Source<'_> {
 
     /// As many whole lines as the bounds allow. A line that is too long alone is clipped and ends the page.
     fn by_lines(&self, wanted: &Wanted, request: &ReadRequest) -> Piece {
-        let most = wanted.start.saturating_add(narrow(request.max_bytes));
+        let mut room = narrow(request.max_bytes);
         let first = self.lines.at(wanted.start);
         let mut end = wanted.start;
         let mut line = first;
@@ -183,16 +183,18 @@ impl Source<'_> {
             let clipped = self.step(end, narrow(request.max_line_bytes));
             let too_long = content.len() > narrow(request.max_line_bytes) && clipped < behind;
             let stop = if too_long { clipped } else { behind };
-            if stop > most {
+            let cost = text::json_bytes(self.text.get(end..stop).unwrap_or_default());
+            if cost > room {
                 // Something is always returned: a piece of the line if not even one line fits.
                 let bound = Some(Bound::Bytes);
                 let none_yet = end == wanted.start;
-                let end = if none_yet { self.step(end, narrow(request.max_bytes)) } else { end };
+                let end = if none_yet { self.step_json(end, room) } else { end };
                 return Piece { end, bound: bound.filter(|_| end < wanted.end) };
             }
             if too_long {
                 return Piece { end: stop, bound: Some(Bound::LineBytes) };
             }
+            room -= cost;
             end = behind;
             line += 1;
         }
@@ -203,6 +205,19 @@ impl Source<'_> {
     fn step(&self, start: usize, bytes: usize) -> usize {
         let end = text::floor(self.text, start.saturating_add(bytes));
         if end > start { end } else { text::ceil(self.text, start.saturating_add(1)) }
+    }
+
+    /// The same with bytes counted as JSON has them.
+    fn step_json(&self, start: usize, bytes: usize) -> usize {
+        let mut room = bytes;
+        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+        let fits = rest.iter().take_while(|byte| {
+            let left = room.checked_sub(text::json_byte(**byte));
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        let count = fits.count();
+        self.step(start, count)
     }
 
     /// What a cut left, and how to go on.

@@ -110,7 +110,7 @@ impl<'a> Collector<'a> {
 
     fn take_path(&mut self, path: &RepoPath, lines: Option<u64>) -> bool {
         self.total += lines.unwrap_or(1);
-        let size_bytes = path.as_bytes().len() as u64;
+        let size_bytes = excerpt::path_bytes(path);
         if !self.has_room(self.paths.len(), size_bytes) {
             return false;
         }

@@ -26,11 +26,26 @@ pub(super) fn show(path: &RepoPath, text: &str, line: &Line, request: &SearchReq
     }
 }
 
-/// How many bytes of an answer a match takes.
+/// What a match takes as JSON beside its texts: names of members, numbers.
+const MATCH_BYTES: usize = 112;
+
+/// The same for a line of context.
+const CONTEXT_BYTES: usize = 16;
+
+/// What a path takes as JSON beside itself.
+const PATH_BYTES: usize = 48;
+
+/// How many bytes of an answer a match takes, as JSON.
 pub(super) fn size_bytes(found: &Match) -> u64 {
-    let context = found.before.iter().chain(&found.after).map(|line| line.text.len());
-    let bytes = found.path.as_bytes().len() + found.excerpt.len() + context.sum::<usize>();
-    bytes as u64
+    let context = found.before.iter().chain(&found.after);
+    let context = context.map(|line| CONTEXT_BYTES + text::json_bytes(&line.text));
+    let texts = text::json_bytes(&found.path.to_string()) + text::json_bytes(&found.excerpt);
+    (MATCH_BYTES + texts + context.sum::<usize>()) as u64
+}
+
+/// How many bytes of an answer a path takes, as JSON.
+pub(super) fn path_bytes(path: &RepoPath) -> u64 {
+    (PATH_BYTES + text::json_bytes(&path.to_string())) as u64
 }
 
 /// The part of a line around its first hit, and where it starts in the line.

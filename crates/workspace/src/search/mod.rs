@@ -46,7 +46,7 @@ pub struct SearchRequest {
     pub context_lines: usize,
     /// The most matched lines, or paths.
     pub max_matches: u64,
-    /// The most text returned, in bytes of paths, excerpts and context.
+    /// The most that is returned, in bytes of its results as JSON.
     pub max_output_bytes: u64,
     /// The most files that are opened (listed, in filename mode).
     pub max_files: u64,
