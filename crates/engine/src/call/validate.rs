@@ -89,6 +89,11 @@ fn hold_against_journal(
         Some(known) => return Err(same_call_id(cx, draft, known, proposal.deadline)),
         None => draft.owns_call_id = true,
     }
+    // Planned anew, an action that has happened would be held against the state that it made; the same arguments
+    // under the same key mean the same action, whose receipt stands.
+    if let Some(known) = standing.same_key.as_ref().filter(|known| is_same(&draft, known)) {
+        return Err(answer_as(cx, draft, known, proposal.deadline));
+    }
     match refuse_repeat(&standing, &draft.receipt.task_id) {
         Some(error) => Err(draft.refuse(error)),
         None => Ok(draft),
@@ -102,18 +107,25 @@ fn is_other_spelling(draft: &Draft, known: &Known) -> bool {
         && known.arguments_digest != draft.receipt.arguments_digest
 }
 
-/// The same call is answered the same; it waits for its receipt no longer than its deadline (E6).
+fn is_same(draft: &Draft, known: &Known) -> bool {
+    known.tool == draft.receipt.tool && known.arguments_digest == draft.receipt.arguments_digest
+}
+
 fn same_call_id(
     cx: &Context<'_>,
     draft: Draft,
     known: &Known,
     deadline: Option<Timestamp>,
 ) -> Exit {
-    let same = known.tool == draft.receipt.tool
-        && known.arguments_digest == draft.receipt.arguments_digest;
-    if !same {
-        return draft.refuse(call_id_reused());
+    if is_same(&draft, known) {
+        answer_as(cx, draft, known, deadline)
+    } else {
+        draft.refuse(call_id_reused())
     }
+}
+
+/// The same call is answered the same; it waits for its receipt no longer than its deadline (E6).
+fn answer_as(cx: &Context<'_>, draft: Draft, known: &Known, deadline: Option<Timestamp>) -> Exit {
     match &known.receipt {
         Some(receipt) => draft.answer_with(receipt.clone()),
         None => {
@@ -141,8 +153,9 @@ fn refuse_repeat(standing: &Standing, task_id: &str) -> Option<Error> {
         return None;
     }
     let times = standing.failed.saturating_add(standing.refused);
+    let often = if times == 1 { "before".to_owned() } else { format!("{times} times") };
     let message = format!(
-        "this call ended the same way {times} times and nothing was changed since; change the arguments, or \
+        "this call ended the same way {often} and nothing was changed since; change the arguments, or \
          change what it depends on"
     );
     let first = standing.latest.as_ref().map_or("", Digest::as_str);

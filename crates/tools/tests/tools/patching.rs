@@ -96,6 +96,13 @@ fn p11_p007_what_runs_code_later_is_not_written() {
         ".github/workflows/ci.yml",
         ".vscode/tasks.json",
         ".mcp.json",
+        "opencode.json",
+        "sub/.opencode/plugin/x.ts",
+        ".gitconfig",
+        "lefthook.toml",
+        ".forgejo/workflows/ci.yml",
+        ".zprofile",
+        "lib/x.pth",
         "chancery.toml",
         ".env",
     ] {
@@ -130,4 +137,27 @@ fn p9_create_delete_and_rename_each_say_what_they_did() {
         .collect();
     assert_eq!(said, ["deleted a", "renamed moved/b", "created new/c"]);
     assert!(!bench.at("a").exists() && !bench.at("b").exists());
+}
+
+#[test]
+fn e8_a_change_sent_again_under_its_key_is_answered_and_not_held_against_what_it_made() {
+    let bench = Bench::with(&[("a", b"one\n"), ("b", b"b\n"), ("c", b"c\n")]);
+    for path in ["a", "b", "c"] {
+        bench.read(path);
+    }
+    for (key, change) in [
+        ("k1", json!({ "action": "create", "path": "n", "content": "n\n" })),
+        ("k2", json!({ "action": "replace", "path": "a", "old": "one", "new": "two" })),
+        ("k3", json!({ "action": "delete", "path": "b" })),
+        ("k4", json!({ "action": "rename", "path": "c", "to": "d" })),
+    ] {
+        let arguments = json!({ "changes": [change] });
+        let first = bench.call_keyed(key, "repository_patch", arguments.clone());
+        assert_eq!(first.end(), ("succeeded", ""), "{key}: {}", first.all());
+        let again = bench.call_keyed(key, "repository_patch", arguments);
+        assert_eq!(again.receipt().receipt_id, first.receipt().receipt_id, "{key}");
+    }
+    let other = json!({ "changes": [{ "action": "create", "path": "m", "content": "m\n" }] });
+    let told = bench.call_keyed("k1", "repository_patch", other);
+    assert_eq!(told.end(), ("rejected", "idempotency_conflict"));
 }

@@ -106,6 +106,16 @@ impl Bench {
         Told(drive(Message::Value(call)).unwrap())
     }
 
+    /// The same under an idempotency key.
+    pub(crate) fn call_keyed(&self, key: &str, tool: &str, arguments: Value) -> Told {
+        let call_id = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
+        let call = json!({
+            "call_id": call_id, "tool": tool, "arguments": arguments, "idempotency_key": key,
+        });
+        let drive = |message| self.engine.drive(&self.session, message, &Stop::new(), &Silent);
+        Told(drive(Message::Value(call)).unwrap())
+    }
+
     pub(crate) fn read(&self, path: &str) -> Told {
         self.call("repository_read", json!({ "files": [{ "path": path }] }))
     }
