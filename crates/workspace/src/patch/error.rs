@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::AccessError;
-use crate::path::RepoPath;
+use crate::path::{PathError, RepoPath};
 use crate::text::Encoding;
 
 /// A plan that cannot be made. Nothing was written (P5): every failing change is listed, 0 were applied.
@@ -234,6 +234,26 @@ pub enum Difference {
     Case,
     /// In some of its text.
     Text,
+}
+
+/// Why a V4A patch could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the patch: {reason}")]
+pub struct V4aError {
+    /// The line of the patch, from 1.
+    pub line: usize,
+    /// What is wrong, and what was expected.
+    pub reason: String,
+}
+
+impl V4aError {
+    pub(crate) fn new(line: usize, reason: impl Into<String>) -> Self {
+        Self { line, reason: reason.into() }
+    }
+
+    pub(crate) fn path(line: usize, error: &PathError) -> Self {
+        Self::new(line, error.to_string())
+    }
 }
 
 /// Why a planned patch did not land.

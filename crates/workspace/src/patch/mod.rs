@@ -6,7 +6,7 @@
 //! step, [`recover`] turns into all of the change or none of it (P6).
 
 mod change;
-mod notation;
+mod v4a;
 mod error;
 mod targets;
 mod plan;
@@ -15,13 +15,14 @@ mod diff;
 mod apply;
 
 pub use apply::{Intended, Recovered, Settled, recover, settle};
-pub use change::{Change, DiffHunk, DiffLine, Fate, Hunk, HunkLine, Occurrences};
+pub use change::{Change, Hunk, HunkLine, Occurrences};
 pub use error::{
     ApplyError, Candidate, ChangeError, Difference, JournalError, LineRange, PatchError, Refusal,
+    V4aError,
 };
 pub use plan::{PatchPlan, Touch, TouchKind};
 pub use targets::{Operation, Target, Targets};
-pub use notation::{NotationError, NotationFault, parse_patch};
+pub use v4a::parse_v4a;
 
 /// The largest file that an edit loads, in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;

@@ -4,25 +4,25 @@
 //! skipped.
 
 use crate::patch::change::{Change, Hunk, HunkLine};
-use crate::patch::notation::{NotationError, NotationFault};
+use crate::patch::error::V4aError;
 use crate::path::{PathError, RepoPath};
 
-pub(super) const BEGIN: &str = "*** Begin Patch";
+const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const END_OF_FILE: &str = "*** End of File";
 
 /// Reads the text between `*** Begin Patch` and `*** End Patch`; `path` reads one path as the caller allows it.
 ///
 /// # Errors
-/// [`NotationError`] with the line that could not be understood.
-pub(super) fn parse(
+/// [`V4aError`] with the line that could not be understood.
+pub fn parse_v4a(
     text: &str,
     path: &dyn Fn(&str) -> Result<RepoPath, PathError>,
-) -> Result<Vec<Change>, NotationError> {
+) -> Result<Vec<Change>, V4aError> {
     let mut lines = Lines::of(text)?;
     let mut changes = Vec::new();
     while let Some((number, line)) = lines.next() {
-        let path = |text: &str| path(text.trim()).map_err(|error| NotationError::new(number, NotationFault::Path(error)));
+        let path = |text: &str| path(text.trim()).map_err(|error| V4aError::path(number, &error));
         if let Some(added) = line.strip_prefix("*** Add File: ") {
             changes.push(add(&mut lines, path(added)?)?);
         } else if let Some(deleted) = line.strip_prefix("*** Delete File: ") {
@@ -38,11 +38,11 @@ pub(super) fn parse(
             changes.push(update(&mut lines, number, from, to)?);
         } else {
             let expected = "expected `*** Add File: `, `*** Update File: ` or `*** Delete File: `";
-            return Err(NotationError::expected(number, expected));
+            return Err(V4aError::new(number, expected));
         }
     }
     if changes.is_empty() {
-        return Err(NotationError::expected(1, "a patch without a file"));
+        return Err(V4aError::new(1, "a patch without a file"));
     }
     Ok(changes)
 }
@@ -53,7 +53,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Result<Self, NotationError> {
+    fn of(text: &'a str) -> Result<Self, V4aError> {
         let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line));
         let mut lines: Vec<(usize, &str)> =
             numbered.skip_while(|(_, line)| line.trim().is_empty()).collect();
@@ -62,13 +62,13 @@ impl<'a> Lines<'a> {
         }
         match (lines.first(), lines.last()) {
             (Some((_, first)), _) if first.trim() != BEGIN => {
-                return Err(NotationError::expected(1, "a patch starts with `*** Begin Patch`"));
+                return Err(V4aError::new(1, format!("a patch starts with `{BEGIN}`")));
             }
             (Some(_), Some((number, last))) if last.trim() != END => {
-                return Err(NotationError::expected(*number, "a patch ends with `*** End Patch`"));
+                return Err(V4aError::new(*number, format!("a patch ends with `{END}`")));
             }
             (None, _) | (_, None) => {
-                return Err(NotationError::expected(1, "a patch starts with `*** Begin Patch`"));
+                return Err(V4aError::new(1, format!("a patch starts with `{BEGIN}`")));
             }
             _ => {}
         }
@@ -91,11 +91,11 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn add(lines: &mut Lines<'_>, path: RepoPath) -> Result<Change, NotationError> {
+fn add(lines: &mut Lines<'_>, path: RepoPath) -> Result<Change, V4aError> {
     let mut content = String::new();
     while let Some((number, line)) = lines.next_of_file() {
         let Some(text) = line.strip_prefix('+') else {
-            return Err(NotationError::expected(number, "every line of an added file starts with `+`"));
+            return Err(V4aError::new(number, "every line of an added file starts with `+`"));
         };
         content.push_str(text);
         content.push('\n');
@@ -108,7 +108,7 @@ fn update(
     number: usize,
     path: RepoPath,
     move_to: Option<RepoPath>,
-) -> Result<Change, NotationError> {
+) -> Result<Change, V4aError> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut hunk = Hunk::default();
     let mut last = number;
@@ -133,13 +133,13 @@ fn update(
         finish(&mut hunk, &mut hunks, last)?;
     }
     match (hunks.is_empty(), move_to) {
-        (true, None) => Err(NotationError::expected(number, "an update without a hunk")),
+        (true, None) => Err(V4aError::new(number, "an update without a hunk")),
         (true, Some(to)) => Ok(Change::Rename { from: path, to, base: None }),
         (false, move_to) => Ok(Change::Hunks { path, hunks, move_to, base: None }),
     }
 }
 
-fn hunk_line(number: usize, line: &str) -> Result<HunkLine, NotationError> {
+fn hunk_line(number: usize, line: &str) -> Result<HunkLine, V4aError> {
     let mut characters = line.chars();
     let mark = characters.next();
     let rest = characters.as_str().to_owned();
@@ -151,15 +151,15 @@ fn hunk_line(number: usize, line: &str) -> Result<HunkLine, NotationError> {
         Some('+') => Ok(HunkLine::Add(rest)),
         Some(_) => {
             let expected = "a line of a hunk starts with a space, `-`, `+` or `@@`";
-            Err(NotationError::expected(number, expected))
+            Err(V4aError::new(number, expected))
         }
     }
 }
 
-fn finish(hunk: &mut Hunk, hunks: &mut Vec<Hunk>, number: usize) -> Result<(), NotationError> {
+fn finish(hunk: &mut Hunk, hunks: &mut Vec<Hunk>, number: usize) -> Result<(), V4aError> {
     let changes = hunk.lines.iter().any(|line| !matches!(line, HunkLine::Context(_)));
     if !changes {
-        return Err(NotationError::expected(number, "a hunk that removes and adds nothing"));
+        return Err(V4aError::new(number, "a hunk that removes and adds nothing"));
     }
     hunks.push(std::mem::take(hunk));
     Ok(())
