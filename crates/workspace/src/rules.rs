@@ -2,20 +2,21 @@
 //!
 //! They mean what they mean to `rg`: git's rules count beneath a repository only, and those of an outer
 //! repository end at an inner one. Nothing outside of the root is ever consulted, and a rule file that is a
-//! pipe or a device is none.
+//! link, a pipe or a device is none.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::OFlags;
 
 use crate::path::RepoPath;
 use crate::root::Workspace;
-use crate::root::beneath::{self, FileKind};
+use crate::root::beneath::{self, FileKind, Links, Status};
 use crate::root::directory::Name;
 
 /// The largest rule file that is read.
@@ -131,13 +132,14 @@ impl Level {
 /// One rule file; `None` without rules. A line that is no rule is passed over, as git does.
 fn rule_file(workspace: &Workspace, folder: &RepoPath, file: &str) -> Option<Gitignore> {
     let path = folder.join(&RepoPath::from_bytes(file.as_bytes()).ok()?);
-    let reached = workspace.reach(&path).ok()?;
-    if reached.status.kind != FileKind::File {
+    // A link is none: what it leads to could change without a word here, and git does not follow it either.
+    let opened =
+        beneath::open_raw(workspace.fd(), path.as_bytes(), OFlags::RDONLY, Links::Refuse).ok()?;
+    if Status::of(&opened).ok()?.kind != FileKind::File {
         return None;
     }
     let mut bytes = Vec::new();
-    let opened = beneath::reopen(reached.fd.as_fd()).ok()?;
-    opened.take(RULE_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    File::from(opened).take(RULE_FILE_BYTES).read_to_end(&mut bytes).ok()?;
     let mut builder = GitignoreBuilder::new(".");
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
     for line in bytes.split(|byte| *byte == b'\n') {

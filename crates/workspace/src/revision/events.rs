@@ -49,24 +49,35 @@ impl Dirty {
         self.paths.is_empty() && self.folders.is_empty() && !self.everything && !self.index
     }
 
+    /// A path that may have changed. With a file of rules, what belongs in its folder may have.
     pub(super) fn add(&mut self, path: RepoPath) {
-        if self.paths.len() >= DIRTY_PATHS {
-            self.everything = true;
-            self.paths.clear();
+        let decides = |name| is_version_control(name) || rules::is_rule_file(name);
+        if path.name().is_some_and(decides) {
+            self.add_folder(path.parent().unwrap_or_default());
         }
-        if !self.everything {
-            self.paths.insert(path);
-        }
+        self.paths.insert(path);
+        self.bound();
     }
 
     pub(super) fn add_folder(&mut self, path: RepoPath) {
-        if self.folders.len() >= DIRTY_PATHS {
-            self.everything = true;
+        self.folders.insert(path);
+        self.bound();
+    }
+
+    fn bound(&mut self) {
+        self.everything |= self.paths.len().max(self.folders.len()) > DIRTY_PATHS;
+        if self.everything {
+            self.paths.clear();
             self.folders.clear();
         }
-        if !self.everything {
-            self.folders.insert(path);
-        }
+    }
+
+    /// Whether somebody is going to look at this path.
+    pub(super) fn has(&self, path: &RepoPath) -> bool {
+        let mut upwards = std::iter::successors(Some(path.clone()), RepoPath::parent);
+        self.everything
+            || self.index
+            || upwards.any(|at| self.paths.contains(&at) || self.folders.contains(&at))
     }
 }
 
@@ -164,7 +175,10 @@ impl Watches {
         let Some(folder) = self.folders.get(&number).cloned() else { return };
         if what.contains(ReadFlags::IGNORED) {
             self.folders.remove(&number);
-            self.numbers.remove(&folder);
+            // The path may have a folder and a watch of another number by now.
+            if self.numbers.get(&folder) == Some(&number) {
+                self.numbers.remove(&folder);
+            }
             return;
         }
         let Some(name) = name else {
@@ -178,9 +192,6 @@ impl Watches {
             return;
         }
         let path = folder.child(name);
-        if is_version_control(name) || rules::is_rule_file(name) {
-            dirty.add_folder(folder.clone());
-        }
         if what.contains(ReadFlags::ISDIR) {
             if what.intersects(ReadFlags::DELETE.union(ReadFlags::MOVED_FROM)) {
                 self.forget(&path);
@@ -192,14 +203,19 @@ impl Watches {
     }
 }
 
-/// An event in a folder of a version control store. Only the files that decide what belongs to the tree count.
+/// An event in a folder of a version control store. Only what decides what belongs to the tree counts: the index
+/// of the repository at the root, and the excluded names of each.
 fn store(folder: &RepoPath, name: &[u8], dirty: &mut Dirty) {
-    match (folder.as_bytes(), name) {
-        (b".git", b"index") => dirty.index = true,
-        (path, b"exclude") if path.ends_with(b".git/info") => {
-            let repository = folder.parent().and_then(|git| git.parent());
-            dirty.add_folder(repository.unwrap_or_default());
-        }
-        _ => {}
+    if (folder.as_bytes(), name) == (b".git", b"index") {
+        dirty.index = true;
+    }
+    let mut upwards = folder.components().rev();
+    let store = match (upwards.next(), upwards.next(), name) {
+        (Some(b".git"), _, b"info") => Some(folder.clone()),
+        (Some(b"info"), Some(b".git"), b"exclude") => folder.parent(),
+        _ => None,
+    };
+    if let Some(store) = store {
+        dirty.add_folder(store.parent().unwrap_or_default());
     }
 }

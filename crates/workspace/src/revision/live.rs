@@ -8,7 +8,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::OFlags;
-use rustix::io::Errno;
 
 use crate::path::RepoPath;
 use crate::revision::ObserveError;
@@ -31,7 +30,7 @@ type Stopping<'a> = &'a (dyn Fn() -> bool + Sync);
 /// The tree of a workspace, and how it is kept.
 pub(super) struct Live {
     workspace: Workspace,
-    tree: Folder,
+    tree: Arc<Folder>,
     tracked: Tracked,
     dirty: Dirty,
     /// `None` when events cannot be had or were found to be missing.
@@ -39,7 +38,7 @@ pub(super) struct Live {
     /// Files with further names, looked at every time.
     shared: BTreeSet<RepoPath>,
     tick_ns: i64,
-    /// Goes up whenever something was looked at again.
+    /// Goes up whenever something was looked at again, so at each observation where there are no events.
     sequence: u64,
 }
 
@@ -49,7 +48,7 @@ impl Live {
         let has_events = filesystem::has_events(workspace);
         Self {
             workspace: workspace.clone(),
-            tree: known,
+            tree: Arc::new(known),
             tracked: Tracked::default(),
             dirty: Dirty { everything: true, ..Dirty::default() },
             watches: has_events.then(Watches::new).and_then(Result::ok),
@@ -59,8 +58,9 @@ impl Live {
         }
     }
 
-    pub(super) fn tree(&self) -> &Folder {
-        &self.tree
+    /// The tree as it is; it stays so for whoever has it.
+    pub(super) fn tree(&self) -> Arc<Folder> {
+        Arc::clone(&self.tree)
     }
 
     pub(super) fn sequence(&self) -> u64 {
@@ -81,22 +81,30 @@ impl Live {
             if self.watches.is_none() {
                 self.dirty.everything = true;
             } else if may_look_at_shared {
-                self.dirty.paths.extend(self.shared_and_changed());
+                for path in self.shared_and_changed() {
+                    self.dirty.add(path);
+                }
                 may_look_at_shared = false;
             }
             if self.dirty.is_empty() {
-                self.tree.seal();
+                self.seal();
                 return Ok(true);
             }
             self.sequence = self.sequence.saturating_add(1);
-            let is_whole = self.dirty.everything;
             self.settle(stop)?;
-            if is_whole && self.watches.is_none() {
-                self.tree.seal();
-                return Ok(self.dirty.is_empty());
+            if self.watches.is_none() && self.dirty.is_empty() {
+                // Without events there is nothing to wait for: this was the look.
+                self.seal();
+                return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    fn seal(&mut self) {
+        if self.tree.digest().is_none() {
+            Arc::make_mut(&mut self.tree).seal();
+        }
     }
 
     /// Looks at everything although no event asks for it, and says what had changed unseen. Then events are not
@@ -105,18 +113,14 @@ impl Live {
         if !self.observe(stop)? || self.watches.is_none() {
             return Ok(Vec::new());
         }
-        let known = self.tree.clone();
+        let known = self.tree();
         self.dirty.everything = true;
         self.settle(stop)?;
-        self.tree.seal();
+        self.seal();
+        // What changed while it was looked at is in the queue by now.
         self.drain();
         let (changed, _) = super::difference::between(&known, &self.tree, MAX_NAMES);
-        let is_announced = |path: &RepoPath| {
-            self.dirty.everything
-                || self.dirty.paths.contains(path)
-                || self.shared.contains(path)
-                || self.dirty.folders.iter().any(|folder| path.is_within(folder))
-        };
+        let is_announced = |path: &RepoPath| self.dirty.has(path) || self.shared.contains(path);
         let missed: Vec<RepoPath> =
             changed.into_iter().map(|file| file.path).filter(|path| !is_announced(path)).collect();
         if !missed.is_empty() {
@@ -150,6 +154,11 @@ impl Live {
         changed
     }
 
+    /// Forgets that anything is known for certain: somebody was interrupted who had the tree.
+    pub(super) fn distrust(&mut self) {
+        self.dirty = Dirty { everything: true, ..Dirty::default() };
+    }
+
     /// Looks at what is dirty. What could not be looked at stays dirty.
     fn settle(&mut self, stop: Stopping<'_>) -> Result<(), ObserveError> {
         let dirty = std::mem::take(&mut self.dirty);
@@ -157,7 +166,7 @@ impl Live {
         let settled = self.settle_all(dirty, stop);
         if settled.is_err() {
             // What was done and what was not is not told apart.
-            self.dirty = Dirty { everything: true, ..Dirty::default() };
+            self.distrust();
         }
         settled.map(|()| {
             if was_whole {
@@ -214,27 +223,12 @@ impl Live {
         self.tracked = Tracked::read(&self.workspace);
         let mut unread = Vec::new();
         let found = self.scan(&RepoPath::root(), Scope::default(), &mut unread, stop)?;
-        self.watch_store();
         self.tree = match found {
-            Some(Node::Folder(folder)) => Arc::unwrap_or_clone(folder),
+            Some(Node::Folder(folder)) => folder,
             Some(Node::Leaf(_)) | None => return Err(ObserveError::Gone),
         };
         self.forget_watches();
         self.read(&unread, stop)
-    }
-
-    /// The folder of the repository's index, where it is told what is tracked.
-    fn watch_store(&mut self) {
-        let flags = OFlags::PATH | OFlags::DIRECTORY;
-        for path in [&b".git"[..], b".git/info"] {
-            let Ok(at) = RepoPath::from_bytes(path) else { continue };
-            let fd = beneath::open_raw(self.workspace.fd(), path, flags, Links::Refuse);
-            if let (Ok(fd), Some(watches)) = (fd, &mut self.watches)
-                && watches.add(&at, &fd).is_err()
-            {
-                self.watches = None;
-            }
-        }
     }
 
     fn scan_folder(
@@ -254,7 +248,7 @@ impl Live {
             }
         };
         match found {
-            Some(node) => self.tree.set(folder, node),
+            Some(node) => Arc::make_mut(&mut self.tree).set(folder, node),
             None => self.leave(folder),
         }
         Ok(())
@@ -270,19 +264,13 @@ impl Live {
         let mut scan = Scan {
             workspace: &self.workspace,
             tracked: &self.tracked,
-            watches: self.watches.as_mut(),
+            watches: &mut self.watches,
             stop,
             names: 0,
             unread: Vec::new(),
-            unwatched: None,
         };
         let found = scan.folder(folder, &mut scope, self.tree.folder(folder))?;
         unread.append(&mut scan.unread);
-        let is_unwatched = scan.unwatched.is_some_and(|errno| errno != Errno::NOENT);
-        if is_unwatched {
-            // No more watches are to be had: from now on it is looked at.
-            self.watches = None;
-        }
         Ok(found)
     }
 
@@ -359,12 +347,14 @@ impl Live {
         } else {
             self.shared.remove(path);
         }
-        self.tree.set(path, Node::Leaf(leaf));
+        Arc::make_mut(&mut self.tree).set(path, Node::Leaf(leaf));
     }
 
     /// Takes a path out of the tree, with what lay beneath it.
     fn leave(&mut self, path: &RepoPath) {
-        self.tree.remove(path);
+        if self.tree.get(path).is_some() {
+            Arc::make_mut(&mut self.tree).remove(path);
+        }
         self.shared.remove(path);
         if let Some(watches) = &mut self.watches {
             watches.forget(path);

@@ -16,6 +16,7 @@ mod remembered;
 mod tracker;
 
 use std::fmt;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -71,7 +72,7 @@ pub enum Standing {
 /// The workspace at one moment.
 #[derive(Clone, Debug)]
 pub struct Observed {
-    tree: Folder,
+    tree: Arc<Folder>,
     digest: blake3::Hash,
     standing: Standing,
     sequence: u64,
@@ -97,7 +98,7 @@ impl Observed {
     }
 
     /// Goes up with every observation that found something to look at again, so that a change that was undone
-    /// shows.
+    /// shows. With [`Standing::Polled`] that is every one.
     #[must_use]
     pub fn sequence(&self) -> u64 {
         self.sequence

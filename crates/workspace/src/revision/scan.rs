@@ -36,15 +36,14 @@ const FILES_FOR_THREADS: usize = 32;
 pub(super) struct Scan<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) tracked: &'a Tracked,
-    /// Where folders are watched; `None` when changes are found by looking.
-    pub(super) watches: Option<&'a mut Watches>,
+    /// Where folders are watched; `None` when changes are found by looking, also from the moment on when one of them
+    /// cannot be watched.
+    pub(super) watches: &'a mut Option<Watches>,
     pub(super) stop: &'a (dyn Fn() -> bool + Sync),
     /// Names seen so far.
     pub(super) names: usize,
     /// Files whose content is not known.
     pub(super) unread: Vec<RepoPath>,
-    /// Why a folder could not be watched.
-    pub(super) unwatched: Option<Errno>,
 }
 
 impl Scan<'_> {
@@ -80,6 +79,9 @@ impl Scan<'_> {
         }
         if self.names > MAX_NAMES {
             return Err(ObserveError::TooLarge);
+        }
+        if directory.names.iter().any(|name| name.bytes == b".git") {
+            self.watch_store(&path.child(b".git"));
         }
         scope.enter(self.workspace, path, &directory.names);
         let nodes = self.nodes(path, scope, old, &directory);
@@ -140,16 +142,30 @@ impl Scan<'_> {
         }
     }
 
+    /// Watches where a repository says what belongs: its index and its excluded names. This comes before they are
+    /// read.
+    fn watch_store(&mut self, store: &RepoPath) {
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        for path in [store.clone(), store.child(b"info")] {
+            // What is no folder, or led out, is read by nobody either.
+            let root = self.workspace.fd();
+            if let Ok(fd) = beneath::open_raw(root, path.as_bytes(), flags, Links::Refuse) {
+                self.watch(&path, &fd);
+            }
+        }
+    }
+
     fn watch(&mut self, path: &RepoPath, folder: impl AsFd) {
-        if self.unwatched.is_none()
-            && let Some(watches) = self.watches.as_deref_mut()
-        {
-            self.unwatched = watches.add(path, folder).err();
+        let Some(watches) = self.watches.as_mut() else { return };
+        match watches.add(path, folder) {
+            // It went away since it was opened; its folder tells of that.
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(_) => *self.watches = None,
         }
     }
 }
 
-/// Reads files, several at once when there are many, and hands each to `take` in the given order.
+/// Reads files, several at once when there are many. What each gave comes in the given order.
 pub(super) fn read_all(
     workspace: &Workspace,
     paths: &[RepoPath],

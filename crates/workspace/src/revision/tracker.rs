@@ -4,8 +4,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::path::RepoPath;
@@ -16,28 +15,10 @@ use crate::root::Workspace;
 /// How long one waits before it is asked again whether to stop.
 const WAIT: Duration = Duration::from_millis(5);
 
-/// How long nobody asks before the queue of events is drained all the same.
-const IDLE: Duration = Duration::from_secs(30);
-
-/// How many of these pass before everything is looked at once more.
-const IDLES_PER_AUDIT: u32 = 20;
-
 /// Keeps the revision of one workspace. Clones share it.
 #[derive(Clone)]
 pub struct Tracker {
-    owners: Arc<Owners>,
-}
-
-/// What the clones share; when the last of them goes, the thread does.
-struct Owners {
     shared: Arc<Shared>,
-}
-
-impl Drop for Owners {
-    fn drop(&mut self) {
-        self.shared.seat().is_over = true;
-        self.shared.over.notify_all();
-    }
 }
 
 struct Shared {
@@ -46,21 +27,17 @@ struct Shared {
     seat: Mutex<Seat>,
     /// Somebody who had the tree has given it back.
     freed: Condvar,
-    /// Nobody is left who could ask.
-    over: Condvar,
 }
 
 /// Who has the tree.
 struct Seat {
-    /// `None` while somebody observes.
+    /// `None` while somebody has it.
     live: Option<Box<Live>>,
     is_too_large: bool,
-    /// Whether what is known has changed since it was kept.
-    is_unsaved: bool,
+    /// The [`Live::sequence`] that was kept for the next start.
+    saved: u64,
     /// Changes that no event had told of.
     missed: u64,
-    /// Nobody is left who could ask.
-    is_over: bool,
 }
 
 impl Tracker {
@@ -68,30 +45,10 @@ impl Tracker {
     #[must_use]
     pub fn new(workspace: &Workspace, cache: Option<PathBuf>) -> Self {
         let known = cache.as_ref().map(|file| remembered::load(file, workspace.identity()));
-        let live = Live::new(workspace, known.unwrap_or_default());
-        let seat = Seat {
-            live: Some(Box::new(live)),
-            is_too_large: false,
-            is_unsaved: false,
-            missed: 0,
-            is_over: false,
-        };
-        let shared = Shared {
-            workspace: workspace.clone(),
-            cache,
-            seat: Mutex::new(seat),
-            freed: Condvar::new(),
-            over: Condvar::new(),
-        };
-        Self { owners: Arc::new(Owners { shared: Arc::new(shared) }) }
-    }
-
-    /// Looks at the workspace in the background: now, so that the first call need not wait, and every now and then.
-    /// It ends with the last clone of the tracker.
-    pub fn start(&self) {
-        let shared = Arc::clone(&self.owners.shared);
-        // Without a thread the calls themselves do everything.
-        thread::Builder::new().name("revision".to_owned()).spawn(move || keep(&shared)).ok();
+        let live = Box::new(Live::new(workspace, known.unwrap_or_default()));
+        let seat = Seat { live: Some(live), is_too_large: false, saved: 0, missed: 0 };
+        let (seat, freed) = (Mutex::new(seat), Condvar::new());
+        Self { shared: Arc::new(Shared { workspace: workspace.clone(), cache, seat, freed }) }
     }
 
     /// The workspace as it is now: everything that was written before the call is in it.
@@ -99,14 +56,16 @@ impl Tracker {
     /// # Errors
     /// [`ObserveError`] when that cannot be said; [`ObserveError::standing`] is what to say instead.
     pub fn observe(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Observed, ObserveError> {
-        self.owners.shared.observe(stop)
-    }
-
-    /// How many changes were found by looking that no event had told of. More than none is a defect of ours or of
-    /// the file system.
-    #[must_use]
-    pub fn missed(&self) -> u64 {
-        self.owners.shared.seat().missed
+        let mut held = self.shared.take(stop)?;
+        held.with(|live| {
+            if !live.observe(stop)? {
+                return Err(ObserveError::Stopped);
+            }
+            let standing = if live.has_events() { Standing::Live } else { Standing::Polled };
+            let tree = live.tree();
+            let digest = tree.digest().ok_or(ObserveError::Stopped)?;
+            Ok(Observed { tree, digest, standing, sequence: live.sequence() })
+        })
     }
 
     /// Looks at everything once and compares it with what events have told. Returns what they had not.
@@ -114,114 +73,100 @@ impl Tracker {
     /// # Errors
     /// As [`Tracker::observe`].
     pub fn audit(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Vec<RepoPath>, ObserveError> {
-        self.owners.shared.audit(stop)
+        let missed = self.shared.take(stop)?.with(|live| live.audit(stop))?;
+        let count = u64::try_from(missed.len()).unwrap_or(u64::MAX);
+        let mut seat = self.shared.seat();
+        seat.missed = seat.missed.saturating_add(count);
+        Ok(missed)
     }
 
-    /// Keeps what is known for the next start.
-    pub fn save(&self) {
-        self.owners.shared.save();
+    /// How many changes audits have found that no event had told of. More than none is a defect of ours or of the
+    /// file system.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.shared.seat().missed
+    }
+
+    /// Keeps what is known for the next start, if anything new is.
+    ///
+    /// # Errors
+    /// As [`Tracker::observe`] while somebody else has the tree, or [`ObserveError::Io`]. What is not kept costs
+    /// time at the next start and nothing else.
+    pub fn save(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<(), ObserveError> {
+        let Some(file) = &self.shared.cache else { return Ok(()) };
+        let now = self.shared.take(stop)?.with(|live| Ok((live.sequence(), live.tree())));
+        let (sequence, tree) = now?;
+        if self.shared.seat().saved == sequence {
+            return Ok(());
+        }
+        remembered::save(file, self.shared.workspace.identity(), &tree)?;
+        self.shared.seat().saved = sequence;
+        Ok(())
     }
 }
 
 impl Shared {
-    fn seat(&self) -> std::sync::MutexGuard<'_, Seat> {
+    fn seat(&self) -> MutexGuard<'_, Seat> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `act` with the tree, once nobody else has it.
-    fn with<T>(
-        &self,
-        stop: &(dyn Fn() -> bool + Sync),
-        act: impl FnOnce(&mut Live) -> Result<T, ObserveError>,
-    ) -> Result<T, ObserveError> {
+    /// The tree, once nobody else has it.
+    fn take(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Held<'_>, ObserveError> {
         let mut seat = self.seat();
-        let mut live = loop {
+        loop {
             if seat.is_too_large {
                 return Err(ObserveError::TooLarge);
             }
             if let Some(live) = seat.live.take() {
-                break live;
+                return Ok(Held { shared: self, live: Some(live) });
             }
             if stop() {
                 return Err(ObserveError::Stopped);
             }
             let waited = self.freed.wait_timeout(seat, WAIT);
             seat = waited.unwrap_or_else(PoisonError::into_inner).0;
-        };
-        drop(seat);
-        let before = live.sequence();
-        let done = act(&mut live);
-        let mut seat = self.seat();
-        seat.is_unsaved |= live.sequence() != before;
-        match done {
-            // It is not going to become smaller; its memory is of more use elsewhere.
-            Err(ObserveError::TooLarge) => seat.is_too_large = true,
-            _ => seat.live = Some(live),
-        }
-        drop(seat);
-        self.freed.notify_one();
-        done
-    }
-
-    fn observe(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Observed, ObserveError> {
-        self.with(stop, |live| {
-            if !live.observe(stop)? {
-                return Err(ObserveError::Stopped);
-            }
-            let standing = if live.has_events() { Standing::Live } else { Standing::Polled };
-            let tree = live.tree().clone();
-            let digest = tree.digest().ok_or(ObserveError::Stopped)?;
-            Ok(Observed { tree, digest, standing, sequence: live.sequence() })
-        })
-    }
-
-    fn audit(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Vec<RepoPath>, ObserveError> {
-        let missed = self.with(stop, |live| live.audit(stop))?;
-        let count = u64::try_from(missed.len()).unwrap_or(u64::MAX);
-        let mut seat = self.seat();
-        seat.missed = seat.missed.saturating_add(count);
-        Ok(missed)
-    }
-
-    fn save(&self) {
-        let Some(file) = &self.cache else { return };
-        let never = || false;
-        let tree = self.with(&never, |live| Ok(live.tree().clone()));
-        let mut seat = self.seat();
-        if !seat.is_unsaved {
-            return;
-        }
-        seat.is_unsaved = false;
-        drop(seat);
-        if let Ok(tree) = tree {
-            // A cache that cannot be kept costs time at the next start and nothing else.
-            remembered::save(file, self.workspace.identity(), &tree).ok();
         }
     }
 }
 
-/// The thread behind [`Tracker::start`].
-fn keep(shared: &Shared) {
-    let is_over = || shared.seat().is_over;
-    let mut idles = 0;
-    while !is_over() {
-        if idles == IDLES_PER_AUDIT {
-            idles = 0;
-            shared.audit(&is_over).ok();
-        } else {
-            idles += 1;
-            shared.observe(&is_over).ok();
+/// The tree, taken by somebody. It goes back when this goes, whatever happened.
+struct Held<'a> {
+    shared: &'a Shared,
+    /// There until it goes back.
+    live: Option<Box<Live>>,
+}
+
+impl Held<'_> {
+    fn with<T>(
+        &mut self,
+        act: impl FnOnce(&mut Live) -> Result<T, ObserveError>,
+    ) -> Result<T, ObserveError> {
+        let live = self.live.as_mut().ok_or(ObserveError::Stopped)?;
+        let done = act(live);
+        if matches!(done, Err(ObserveError::TooLarge)) {
+            // It is not going to become smaller; its memory is of more use elsewhere.
+            self.shared.seat().is_too_large = true;
         }
-        shared.save();
-        let seat = shared.seat();
-        if !seat.is_over {
-            drop(shared.over.wait_timeout(seat, IDLE));
-        }
+        done
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut seat = self.shared.seat();
+        seat.live = self.live.take().filter(|_| !seat.is_too_large).map(|mut live| {
+            if std::thread::panicking() {
+                live.distrust();
+            }
+            live
+        });
+        drop(seat);
+        self.shared.freed.notify_one();
     }
 }
 
 impl fmt::Debug for Tracker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Tracker({:?})", self.owners.shared.workspace)
+        write!(formatter, "Tracker({:?})", self.shared.workspace)
     }
 }

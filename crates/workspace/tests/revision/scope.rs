@@ -111,3 +111,32 @@ fn w1_a_damaged_index_means_that_nothing_is_known_to_be_tracked() {
     it.tree.file(".git/index", index);
     assert!(it.now().covers(&path("a.log")));
 }
+
+#[test]
+fn w1_every_repository_s_own_rules_are_followed_also_those_made_later() {
+    let it = repository(&[("a", "1"), ("inner/b.tmp", "1"), ("inner/c", "1")]);
+    git(&it.tree.at("inner"), &["init", "--quiet", "--template="]);
+    let before = it.now();
+    it.tree.file("inner/.git/info/exclude", "*.tmp\n");
+    assert_eq!(it.since(&before), ["-inner/b.tmp"]);
+    let before = it.now();
+    it.tree.file("inner/.git/info/exclude", "c\n");
+    assert_eq!(it.since(&before), ["+inner/b.tmp", "-inner/c"]);
+    let before = it.now();
+    fs::remove_dir_all(it.tree.at("inner/.git/info")).unwrap();
+    assert_eq!(it.since(&before), ["+inner/c"]);
+}
+
+#[test]
+fn w1_rules_that_change_through_another_name_are_obeyed_and_a_link_is_no_rule() {
+    let it =
+        repository(&[(".gitignore", "*.log\n"), ("a.log", "1"), ("b.tmp", "1"), ("r", "*.tmp\n")]);
+    fs::hard_link(it.tree.at(".gitignore"), it.tree.beside("outside")).unwrap();
+    let before = it.now();
+    fs::write(it.tree.beside("outside"), "*.tmp\n").unwrap();
+    assert_eq!(it.since(&before), ["~.gitignore", "+a.log", "-b.tmp"]);
+    fs::remove_file(it.tree.at(".gitignore")).unwrap();
+    it.tree.link("r", ".gitignore");
+    let now = it.now();
+    assert!(now.covers(&path("a.log")) && now.covers(&path("b.tmp")));
+}

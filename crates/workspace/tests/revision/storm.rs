@@ -72,10 +72,13 @@ fn w1_content_that_a_writer_has_finished_is_in_the_next_revision() {
         for round in 0..400 {
             let content = round.to_string();
             fs::write(it.tree.at("mine/f"), &content).unwrap();
-            // While others write without a pause, it may not come to rest; then nothing is claimed.
-            if let Ok(now) = it.tracker.observe(&|| false) {
-                assert_eq!(now.has_content(&path("mine/f"), content.as_bytes()), Some(true));
-            }
+            // While others write without a pause it may not come to rest, and then nothing is claimed. They end.
+            let now = loop {
+                if let Ok(now) = it.tracker.observe(&|| false) {
+                    break now;
+                }
+            };
+            assert_eq!(now.has_content(&path("mine/f"), content.as_bytes()), Some(true));
         }
         is_over.store(true, Ordering::Relaxed);
     });
