@@ -213,10 +213,8 @@ impl Tool for RepositoryRead {
 
     fn run(&self, job: Job, hands: &Hands<'_>) -> Outcome<Shown> {
         let mut pages = Pages { left_bytes: job.text_bytes, ..Pages::default() };
-        let mut later: Vec<u64> = vec![0];
-        for (wanted, _) in job.requests.iter().skip(1).rev() {
-            later.push(later.last().copied().unwrap_or(0).saturating_add(json_bytes(wanted)));
-        }
+        let mut waiting_bytes: u64 =
+            job.requests.iter().map(|(wanted, _)| json_bytes(wanted)).sum();
         // The object may have changed since the plan; what is read now is what must be allowed.
         let admit =
             |path: &RepoPath, class: PathClass| hands.admits(&demand("file.read", path, class));
@@ -224,8 +222,8 @@ impl Tool for RepositoryRead {
         let total = u64::try_from(job.requests.len()).ok();
         for (done, (wanted, request)) in job.requests.into_iter().enumerate() {
             // Room for the names of those that may have to wait.
-            let waiting = later.pop().unwrap_or(0);
-            let Some(room) = pages.room(&wanted, waiting) else {
+            waiting_bytes = waiting_bytes.saturating_sub(json_bytes(&wanted));
+            let Some(room) = pages.room(&wanted, waiting_bytes) else {
                 pages.waiting.push(wanted);
                 continue;
             };
@@ -294,10 +292,10 @@ struct Pages {
 
 impl Pages {
     /// The room for the text of one more file; `None` when it is for a later call. The first has some always.
-    fn room(&self, wanted: &Wanted, waiting: u64) -> Option<u64> {
+    fn room(&self, wanted: &Wanted, waiting_bytes: u64) -> Option<u64> {
         let entry = ENTRY_BYTES.saturating_add(json_bytes(&wanted.path).saturating_mul(2));
         let left = self.left_bytes.saturating_sub(entry);
-        let room = left.saturating_sub(waiting.min(left / 2));
+        let room = left.saturating_sub(waiting_bytes.min(left / 2));
         let is_enough = self.waiting.is_empty() && room >= LEAST_TEXT_BYTES;
         (is_enough || self.files.is_empty()).then_some(room.max(LEAST_TEXT_BYTES))
     }

@@ -32,7 +32,7 @@ const FILES: u64 = 1_000_000;
 /// The deepest directory that is searched, levels.
 const DEPTH: u64 = 64;
 
-/// The longest excerpt of a line, bytes.
+/// The longest excerpt of a line, bytes of JSON.
 const EXCERPT_BYTES: usize = 240;
 
 /// The largest file that is searched, bytes.
@@ -40,6 +40,12 @@ const FILE_BYTES: u64 = 16 << 20;
 
 /// What counts and skipped files take beside the results, bytes of JSON.
 const COUNTS_BYTES: u64 = 384;
+
+/// What a match takes beside its lines, with a path of usual length, bytes of JSON.
+const MATCH_BYTES: u64 = 256;
+
+/// What a line takes beside its text: its number, and that it is clipped; bytes of JSON.
+const LINE_BYTES: usize = 28;
 
 pub(crate) struct RepositorySearch {
     workspace: Arc<Workspace>,
@@ -241,13 +247,20 @@ fn request(arguments: &Arguments, scope: RepoPath, after: Option<SearchPosition>
         max_output_bytes: limits.size().text_bytes().saturating_sub(COUNTS_BYTES),
         max_depth: DEPTH,
         max_files: FILES,
-        excerpt_bytes: EXCERPT_BYTES,
+        excerpt_bytes: excerpt_bytes(limits.size().text_bytes(), arguments.context_lines),
         include_ignored: arguments.include_ignored,
         include_hidden: true,
         include_generated: true,
         max_file_bytes: FILE_BYTES,
         after,
     }
+}
+
+/// The longest excerpt, bytes of JSON: one match with all of its context fits an answer.
+fn excerpt_bytes(text_bytes: u64, context_lines: Option<usize>) -> usize {
+    let room = usize::try_from(text_bytes.saturating_sub(COUNTS_BYTES + MATCH_BYTES)).unwrap_or(0);
+    let lines = context_lines.unwrap_or(0).saturating_mul(2).saturating_add(1);
+    (room / lines).saturating_sub(LINE_BYTES).clamp(1, EXCERPT_BYTES)
 }
 
 fn hits(found: SearchOutcome, query: &Digest) -> Outcome<Hits> {
@@ -282,7 +295,11 @@ fn hits(found: SearchOutcome, query: &Digest) -> Outcome<Hits> {
 fn shown(found: &workspace::Match) -> Value {
     let mut facts = json!({ "path": found.path, "line": found.line, "text": found.excerpt });
     let context = |lines: &[workspace::ContextLine]| {
-        lines.iter().map(|line| json!([line.line, line.text])).collect::<Vec<_>>()
+        let shown = |line: &workspace::ContextLine| match line.clipped {
+            true => json!([line.line, line.text, "clipped"]),
+            false => json!([line.line, line.text]),
+        };
+        lines.iter().map(shown).collect::<Vec<_>>()
     };
     let optional = [
         ("column", found.hits.first().map(|hit| json!(hit.column))),

@@ -241,8 +241,28 @@ pub(crate) fn json_bytes(text: &str) -> usize {
     text.bytes().map(json_byte).sum()
 }
 
+/// The longest beginning of a text that takes at most `bytes` in a JSON string.
+pub(crate) fn cut_json(text: &str, bytes: usize) -> &str {
+    cut(text, fitting(text.bytes(), bytes))
+}
+
+/// Where the longest end of a text starts that takes at most `bytes` in a JSON string.
+pub(crate) fn cut_json_back(text: &str, bytes: usize) -> usize {
+    ceil(text, text.len().saturating_sub(fitting(text.bytes().rev(), bytes)))
+}
+
+/// How many of these bytes take at most `room` in a JSON string.
+fn fitting(bytes: impl Iterator<Item = u8>, mut room: usize) -> usize {
+    let fits = bytes.take_while(|byte| {
+        let left = room.checked_sub(json_byte(*byte));
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    fits.count()
+}
+
 /// What one byte of a text takes in a JSON string.
-pub(crate) fn json_byte(byte: u8) -> usize {
+fn json_byte(byte: u8) -> usize {
     match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 2,
         0..=0x1F => 6,

@@ -79,11 +79,11 @@ fn v7_one_effect_asked_for_by_all_at_once_happens_once() {
     let receipts: BTreeSet<String> = thread::scope(|scope| {
         let ask = |n: usize| {
             let (world, id) = (&world, format!("call {n}"));
-            let keyed = with(wait(&id, "a", "x"), "idempotency_key", format!("key {}", n % 3));
+            let keyed = with(wait(&id, "a", "x"), "idempotency_key", format!("key {n}"));
             scope.spawn(move || world.call(keyed).receipt().receipt_id.to_string())
         };
         let threads: Vec<_> = (0..THREADS).map(ask).collect();
-        world.store.wait_until(|state| state.inside == 1);
+        world.store.wait_until(|state| state.plans == THREADS && state.inside == 1);
         world.store.wait_until(|_| world.journal.waiters() == THREADS - 1);
         world.store.release();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()

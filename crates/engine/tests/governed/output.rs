@@ -82,6 +82,30 @@ fn f7_a_text_that_is_too_long_is_cut_with_a_count_and_the_whole_is_kept() {
 }
 
 #[test]
+fn f7_a_tool_s_continuation_stands_only_while_all_that_it_gave_is_shown() {
+    let world = world(to_planner(), 8_192);
+    let ask = |id: &str, bytes: usize, cuts: u64| {
+        let fields = json!({ "one": "x".repeat(bytes) });
+        let arguments = json!({ "fields": fields, "output_bytes": 2_048, "cuts": cuts });
+        let answer = world.call(call(id, "large", arguments));
+        assert!(size(&answer) <= 2_048, "{id}: {}", size(&answer));
+        answer
+    };
+    let goes_on = |answer: &Answer| {
+        let cuts = &answer.receipt().truncation;
+        cuts.iter().filter(|cut| cut.continuation.is_some()).count()
+    };
+    let fits = ask("fits", 1_000, 1);
+    assert_eq!((fits.receipt().truncation.len(), goes_on(&fits)), (1, 1));
+    let cut = ask("cut", 3_000, 1);
+    assert_eq!((cut.receipt().truncation.len(), goes_on(&cut)), (2, 0), "it would leave a gap");
+    assert!(cut.receipt().truncation[1].artifact.is_some(), "the whole is kept");
+    // More words about cuts than there is room: one says that everything is apart.
+    let many = ask("many", 3_000, 200);
+    assert_eq!((many.receipt().truncation.len(), goes_on(&many)), (1, 0));
+}
+
+#[test]
 fn f7_what_cannot_be_cut_as_text_is_left_out_whole_and_said() {
     let world = world(to_planner(), 4_096);
     let numbers: Vec<u32> = (0..3_000).collect();

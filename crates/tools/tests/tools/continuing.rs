@@ -10,10 +10,17 @@ const BOUNDS: [u64; 4] = [2_048, 3_000, 8_000, 24 << 10];
 /// The most answers until a walk must be at its end.
 const PAGES: usize = 2_000;
 
+/// One answer of a walk: it succeeded, and it is no larger than it may be.
 fn check(told: &Told, bound: u64) {
     assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
     let bytes = u64::try_from(told.all().len()).unwrap();
     assert!(bytes <= bound, "{bytes} bytes are over {bound}: {}", told.all());
+}
+
+/// The same, for what is cut in one place at most.
+fn check_one_cut(told: &Told, bound: u64) {
+    check(told, bound);
+    assert_eq!(told.at("/truncation/1"), Value::Null, "one cut at a time: {}", told.all());
 }
 
 /// Texts whose JSON is longer than they are, or whose lines are.
@@ -39,7 +46,7 @@ fn w2_every_text_is_read_to_its_end_without_a_gap() {
             for _ in 0..PAGES {
                 let arguments = json!({ "files": [next], "limits": { "bytes": bound } });
                 let told = bench.call("repository_read", arguments);
-                check(&told, bound);
+                check_one_cut(&told, bound);
                 read.push_str(&told.text("/result/files/0/text"));
                 next = told.at("/truncation/0/continuation");
                 if next == Value::Null {
@@ -68,7 +75,7 @@ fn w2_every_entry_of_a_listing_is_shown_once() {
         for _ in 0..PAGES {
             let arguments = json!({ "files": [next], "limits": { "bytes": bound } });
             let told = bench.call("repository_read", arguments);
-            check(&told, bound);
+            check_one_cut(&told, bound);
             let entries = told.at("/result/files/0/entries");
             let paths = entries.as_array().unwrap().iter();
             listed.extend(paths.map(|entry| entry["path"].as_str().unwrap().to_owned()));
@@ -85,10 +92,13 @@ fn w2_every_entry_of_a_listing_is_shown_once() {
 fn w2_every_match_is_shown_once() {
     let bench = Bench::new();
     let line = "\u{1b}[1mneedle\u{1b}[0m \"quoted\" \\ and\ttabs\n";
-    for file in 0..5 {
+    // A line that is clipped and has several hits brings every member that a match can have.
+    let long = format!("{}needle needle{}\n", "\u{1}\"".repeat(300), "\\ ".repeat(300));
+    for (file, line) in [line, &long, line, &long, line].into_iter().enumerate() {
         bench.write(&format!("some/where/file-{file}"), line.repeat(80).as_bytes());
     }
-    for (bound, context) in BOUNDS.iter().flat_map(|bound| [(*bound, 0), (*bound, 3)]) {
+    for (bound, context) in BOUNDS.iter().flat_map(|bound| [(*bound, 0), (*bound, 3), (*bound, 10)])
+    {
         let mut after = Value::Null;
         let mut found = Vec::new();
         for _ in 0..PAGES {
@@ -101,7 +111,7 @@ fn w2_every_match_is_shown_once() {
                 arguments["after"] = after;
             }
             let told = bench.call("repository_search", arguments);
-            check(&told, bound);
+            check_one_cut(&told, bound);
             let matches = told.at("/result/matches");
             for one in matches.as_array().unwrap() {
                 found.push((one["path"].clone().to_string(), one["line"].as_u64().unwrap()));

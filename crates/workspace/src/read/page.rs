@@ -209,15 +209,8 @@ impl Source<'_> {
 
     /// The same with bytes counted as JSON has them.
     fn step_json(&self, start: usize, bytes: usize) -> usize {
-        let mut room = bytes;
-        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
-        let fits = rest.iter().take_while(|byte| {
-            let left = room.checked_sub(text::json_byte(**byte));
-            room = left.unwrap_or(0);
-            left.is_some()
-        });
-        let count = fits.count();
-        self.step(start, count)
+        let rest = self.text.get(start..).unwrap_or_default();
+        self.step(start, text::cut_json(rest, bytes).len())
     }
 
     /// What a cut left, and how to go on.

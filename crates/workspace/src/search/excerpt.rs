@@ -10,8 +10,8 @@ use crate::text;
 /// Shows a matched line of `text`.
 pub(super) fn show(path: &RepoPath, text: &str, line: &Line, request: &SearchRequest) -> Match {
     let whole = text.get(line.start..line.end).unwrap_or_default();
-    let (excerpt, column) = around(whole, line, request.excerpt_bytes);
     let context_lines = request.context_lines.min(MAX_CONTEXT_LINES);
+    let (excerpt, column) = around(whole, line, request.excerpt_bytes);
     Match {
         path: path.clone(),
         line: line.number,
@@ -26,11 +26,11 @@ pub(super) fn show(path: &RepoPath, text: &str, line: &Line, request: &SearchReq
     }
 }
 
-/// What a match takes as JSON beside its texts: names of members, numbers.
-const MATCH_BYTES: usize = 112;
+/// What a match takes as JSON beside its texts, when it has every member: names of members, numbers.
+const MATCH_BYTES: usize = 160;
 
 /// The same for a line of context.
-const CONTEXT_BYTES: usize = 16;
+const CONTEXT_BYTES: usize = 28;
 
 /// What a path takes as JSON beside itself.
 const PATH_BYTES: usize = 48;
@@ -50,17 +50,20 @@ pub(super) fn path_bytes(path: &RepoPath) -> u64 {
 
 /// The part of a line around its first hit, and where it starts in the line.
 fn around<'a>(whole: &'a str, line: &Line, bytes: usize) -> (&'a str, usize) {
-    if whole.len() <= bytes {
+    if text::cut_json(whole, bytes).len() == whole.len() {
         return (whole, 0);
     }
     let (start, end) = line.hits.first().copied().unwrap_or((line.start, line.start));
     let (start, end) = (start.saturating_sub(line.start), end.saturating_sub(line.start));
+    let start = text::floor(whole, start);
     // The hit in the middle; as far as it fits, from its start on.
-    let spare = bytes.saturating_sub(end.saturating_sub(start));
-    let from = start.saturating_sub(spare / 2).min(whole.len().saturating_sub(bytes));
-    let from = text::ceil(whole, from).min(text::floor(whole, start));
+    let hit = text::json_bytes(whole.get(start..end).unwrap_or_default());
+    let spare = bytes.saturating_sub(hit);
+    let behind = text::json_bytes(whole.get(start..).unwrap_or_default());
+    let before = (spare / 2).max(bytes.saturating_sub(behind));
+    let from = text::cut_json_back(whole.get(..start).unwrap_or_default(), before);
     let rest = whole.get(from..).unwrap_or_default();
-    (text::cut(rest, bytes), from)
+    (text::cut_json(rest, bytes), from)
 }
 
 fn hits(text: &str, line: &Line) -> Vec<Hit> {
@@ -117,7 +120,7 @@ fn after(text: &str, line: &Line, count: usize, bytes: usize) -> Vec<ContextLine
 fn context(text: &str, line: u64, (start, end): (usize, usize), bytes: usize) -> ContextLine {
     let whole = text.get(start..end).unwrap_or_default();
     let whole = whole.strip_suffix('\r').unwrap_or(whole);
-    let shown = text::cut(whole, bytes);
+    let shown = text::cut_json(whole, bytes);
     ContextLine { line, text: shown.to_owned(), clipped: shown.len() < whole.len() }
 }
 

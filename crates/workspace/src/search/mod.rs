@@ -52,7 +52,7 @@ pub struct SearchRequest {
     pub max_files: u64,
     /// How many levels are searched; 1 searches the files of the scope itself.
     pub max_depth: u64,
-    /// The longest excerpt of one line, in bytes.
+    /// The longest excerpt of one line, in bytes of its JSON string.
     pub excerpt_bytes: usize,
     /// Larger files are skipped and counted.
     pub max_file_bytes: u64,

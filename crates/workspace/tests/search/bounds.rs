@@ -41,7 +41,7 @@ fn w4_p015_one_huge_line_gives_a_bounded_excerpt() {
 fn w2_the_bound_on_output_counts_json_and_lets_one_result_through() {
     let tree = Tree::new();
     tree.file("a", "x23456789\n".repeat(10));
-    let request = SearchRequest { max_output_bytes: 400, ..literal("x") };
+    let request = SearchRequest { max_output_bytes: 600, ..literal("x") };
     let outcome = search(&tree, &request);
     assert_eq!((outcome.matches.len(), outcome.truncation), (3, Some(SearchTruncation::Bytes)));
     let one = search(&tree, &SearchRequest { max_output_bytes: 1, ..request });

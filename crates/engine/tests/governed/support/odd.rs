@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wire::contract::{EffectClass, Route};
+use wire::receipt::{Bound, Count, Truncation};
 use wire::{Code, Error, ToolContract};
 
 use super::Store;
@@ -30,6 +31,9 @@ pub(crate) struct Wanted {
     error: Option<String>,
     #[serde(default)]
     output_bytes: Option<u64>,
+    /// How often it says that it cut something itself, each time with a way to go on.
+    #[serde(default)]
+    cuts: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -62,8 +66,16 @@ impl Tool for Large {
     fn run(&self, mut wanted: Wanted, _: &Hands<'_>) -> Outcome<Fields> {
         let mut field = |name: &str| wanted.fields.remove(name);
         let fields = Fields { one: field("one"), two: field("two"), three: field("three") };
+        let cut = |at| Truncation {
+            field: format!("/result/one/{at}"),
+            bound: Bound::Lines,
+            left_out: Count::Exact(1),
+            artifact: None,
+            continuation: Some(json!({ "after": at })),
+        };
+        let truncation = (0..wanted.cuts).map(cut).collect();
         match wanted.error {
-            None => Outcome::succeeded(fields),
+            None => Outcome { truncation, ..Outcome::succeeded(fields) },
             Some(text) => {
                 let error = Error::new(Code::CommandFailed, text.clone()).with("more", text);
                 Outcome { result: Some(fields), ..Outcome::failed(error) }
