@@ -108,8 +108,9 @@ pub(crate) fn search(error: &SearchError) -> Error {
     }
 }
 
-/// A patch that was refused whole: the first refusal's code, and every refusal in the details (P3, P5).
-pub(crate) fn patch(error: &PatchError) -> Error {
+/// A patch that was refused whole: the first refusal's code, and every refusal in the details (P3, P5). `at` says
+/// where a change stands in the arguments.
+pub(crate) fn patch(error: &PatchError, at: &dyn Fn(usize) -> String) -> Error {
     let Some(first) = error.refusals.first() else {
         return Error::new(Code::Internal, "a patch was refused without a reason");
     };
@@ -119,7 +120,7 @@ pub(crate) fn patch(error: &PatchError) -> Error {
     };
     let refusals: Vec<Value> = error.refusals.iter().map(refusal).collect();
     Error::new(code_of(&first.error), message)
-        .at(&format!("/arguments/changes/{}", first.change))
+        .at(&at(first.change))
         .with("refused", refusals)
         .with("applied", 0)
 }
@@ -129,7 +130,14 @@ fn code_of(error: &ChangeError) -> Code {
         ChangeError::Access(inner) => access(inner).code,
         ChangeError::NotSeen { .. } => Code::NotRead,
         ChangeError::Stale { .. } => Code::Stale,
-        ChangeError::NoMatch { .. } => Code::NoMatch,
+        ChangeError::NoMatch { .. }
+        | ChangeError::FinalNewline { .. }
+        | ChangeError::ModeDiffers { .. } => Code::NoMatch,
+        ChangeError::HunkOrder { .. } | ChangeError::NotEmptied { .. } => Code::InvalidPatch,
+        ChangeError::LinesBackwards { .. }
+        | ChangeError::LinesPastEnd { .. }
+        | ChangeError::LinesOverlap { .. }
+        | ChangeError::LinesMoved { .. } => Code::InvalidRange,
         ChangeError::Ambiguous { .. } => Code::AmbiguousMatch,
         ChangeError::NoChange { .. } | ChangeError::SameFile { .. } => Code::NoChange,
         ChangeError::Exists { .. } => Code::AlreadyExists,
@@ -138,7 +146,7 @@ fn code_of(error: &ChangeError) -> Code {
         ChangeError::TooLarge { .. } => Code::FileTooLarge,
         ChangeError::Gone { .. } => Code::NotFound,
         ChangeError::ChangedWhileReading { .. } => Code::Conflict,
-        ChangeError::ReadOnly { .. } => Code::Machine,
+        ChangeError::ReadOnly { .. } | ChangeError::TooManyAttributes { .. } => Code::Machine,
         ChangeError::NoContext { .. }
         | ChangeError::EmptyOld { .. }
         | ChangeError::Unencodable { .. }
@@ -170,7 +178,15 @@ fn refusal(refusal: &Refusal) -> Value {
         ChangeError::Ambiguous { hunk, places, found, .. } => {
             json!({ "hunk": hunk, "lines": places, "found": found })
         }
-        ChangeError::Exists { current, .. } => json!({ "current": digest(current) }),
+        ChangeError::Exists { current, already_applied, .. } => {
+            json!({ "current": digest(current), "already_applied": already_applied })
+        }
+        ChangeError::FinalNewline { hunk, file_has_one, .. } => {
+            json!({ "hunk": hunk, "final_newline": file_has_one })
+        }
+        ChangeError::HunkOrder { hunk, lines, .. } => json!({ "hunk": hunk, "lines": [lines] }),
+        ChangeError::LinesPastEnd { total_lines, .. } => json!({ "total_lines": total_lines }),
+        ChangeError::LinesOverlap { lines, other, .. } => json!({ "lines": [lines, other] }),
         _ => json!({}),
     };
     if let (Some(told), Value::Object(facts)) = (told.as_object_mut(), facts) {
@@ -185,7 +201,9 @@ pub(crate) fn apply(error: &ApplyError, cancelled: bool) -> Error {
         ApplyError::NeedsRepair { .. } => Code::NeedsRepair,
         ApplyError::Stopped if cancelled => Code::Cancelled,
         ApplyError::Stopped => Code::TimedOut,
-        ApplyError::Refused { .. } | ApplyError::Journal(_) => Code::Machine,
+        ApplyError::Refused { .. } | ApplyError::Attribute { .. } | ApplyError::Journal(_) => {
+            Code::Machine
+        }
     };
     let told = Error::new(code, error.to_string());
     match error {

@@ -82,12 +82,11 @@ impl Tool for RepositoryPatch {
             name: "repository_patch".to_owned(),
             version: "1.0.0".to_owned(),
             title: "Change files".to_owned(),
-            description: "Change files: replace exact text, create, write whole, delete, rename; or a V4A `patch`. All of \
-                          it lands or none. Read a file first: a change is held against the state that you were last shown, \
-                          or against `base`. `stale`: read again. `not_read`: read it. `no_match` shows the nearest places \
-                          and what differs; `ambiguous_match` lists the lines of every occurrence, so give more text \
-                          around. Line endings, encoding, mark, mode and final newline are kept. Creating or renaming never \
-                          overwrites. The result has digests, changed lines and a diff."
+            description: "Change files by exact text, by line numbers, whole, or by a `patch`; all of it lands or none. \
+                          Read first: a change is held against what you were last shown, or `base`. `stale`, \
+                          `not_read`: read it. `no_match` shows what is near, `ambiguous_match` every place: give more \
+                          text around. Line endings, encoding, mode and final newline are kept. Create and rename \
+                          never overwrite."
                 .to_owned(),
             arguments_schema: Value::Null,
             result_schema: Value::Null,
@@ -109,7 +108,8 @@ impl Tool for RepositoryPatch {
 
     fn plan(&self, arguments: Arguments, view: &View<'_>) -> Result<Plan<Job>, Error> {
         let changes = request::changes(&self.workspace, &arguments)?;
-        let targets = self.workspace.targets(changes).map_err(|error| fault::patch(&error))?;
+        let refused = |error| fault::patch(&error, &|nth| request::pointer(&arguments, nth));
+        let targets = self.workspace.targets(changes).map_err(refused)?;
         let demands = demands(&targets);
         for demand in &demands {
             view.require(demand)?;
@@ -117,7 +117,7 @@ impl Tool for RepositoryPatch {
         let seen = |path: &RepoPath| {
             view.observed(&path.to_string()).map(|digest| digest.hex().to_owned())
         };
-        let plan = targets.plan(&seen).map_err(|error| fault::patch(&error))?;
+        let plan = targets.plan(&seen).map_err(refused)?;
         let touches: Vec<Value> = plan.touches().map(touch).collect();
         Ok(Plan {
             action: json!({ "touches": touches }),
@@ -200,6 +200,12 @@ fn touch(touch: &Touch) -> Value {
     let (before, after) = (wire_digest(&touch.before), wire_digest(&touch.after));
     let more = [("from", &from), ("before", &before), ("after", &after)];
     if let Some(facts) = facts.as_object_mut() {
+        if let Some(executable) = touch.executable {
+            facts.insert("executable".to_owned(), executable.into());
+        }
+        if !touch.offset_lines.is_empty() {
+            facts.insert("offset_lines".to_owned(), touch.offset_lines.clone().into());
+        }
         for (name, value) in more {
             if let Some(value) = value {
                 facts.insert(name.to_owned(), value.as_str().into());
@@ -224,12 +230,21 @@ fn intended(action: &Value) -> Option<Vec<Intended>> {
             Some(digest.map(|digest| digest.hex().to_owned()))
         };
         let (before, after) = (hex("before")?, hex("after")?);
+        // Where the content tells before and after apart, it alone decides.
+        let bit = touch.get("executable").and_then(Value::as_bool);
+        let executable = bit.filter(|_| before == after);
         match text("from") {
             Some(from) => {
-                all.push(Intended { path: from.parse().ok()?, before, after: None });
-                all.push(Intended { path, before: None, after });
+                let path = from.parse().ok()?;
+                all.push(Intended { path, before, after: None, executable: None });
+                all.push(Intended {
+                    path: text("path")?.parse().ok()?,
+                    before: None,
+                    after,
+                    executable,
+                });
             }
-            None => all.push(Intended { path, before, after }),
+            None => all.push(Intended { path, before, after, executable }),
         }
     }
     Some(all)

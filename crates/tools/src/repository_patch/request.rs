@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use wire::{Code, Digest, Error};
-use workspace::patch::{Change, Occurrences, parse_v4a};
+use workspace::patch::{Change, Occurrences, parse_patch};
 use workspace::{RepoPath, Workspace};
 
 use crate::fault;
@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 256))]
     changes: Vec<Wanted>,
-    /// Instead of `changes`: text from `*** Begin Patch` to `*** End Patch`.
+    /// Instead of `changes`: V4A (`*** Begin Patch`) or a unified diff.
     patch: Option<String>,
     #[serde(default)]
     pub(super) limits: Limits,
@@ -28,20 +28,25 @@ pub(crate) struct Arguments {
 struct Wanted {
     action: Action,
     path: String,
-    /// replace: exact text, with enough around it to occur once.
+    /// replace: exact text that occurs once.
     old: Option<String>,
-    /// replace
+    /// replace, lines
     new: Option<String>,
-    /// replace: how often `old` occurs, if not once.
+    /// replace: how often `old` occurs.
     #[schemars(range(min = 1))]
     count: Option<u64>,
+    /// lines: from this one, as numbered before the call.
+    #[schemars(range(min = 1))]
+    first: Option<u64>,
+    /// lines: to this one; `first` - 1 inserts before `first`.
+    last: Option<u64>,
     /// create, write: the whole content.
     content: Option<String>,
     /// create
     executable: Option<bool>,
     /// rename
     to: Option<String>,
-    /// Digest that the change is made on, if not the one that you were last shown.
+    /// Digest that it is made on, if not the one last shown.
     base: Option<String>,
 }
 
@@ -50,6 +55,7 @@ struct Wanted {
 enum Action {
     #[default]
     Replace,
+    Lines,
     Create,
     Write,
     Delete,
@@ -60,6 +66,7 @@ impl Action {
     fn name(self) -> &'static str {
         match self {
             Action::Replace => "replace",
+            Action::Lines => "lines",
             Action::Create => "create",
             Action::Write => "write",
             Action::Delete => "delete",
@@ -71,6 +78,7 @@ impl Action {
     fn members(self) -> &'static [(&'static str, bool)] {
         match self {
             Action::Replace => &[("old", true), ("new", true), ("count", false)],
+            Action::Lines => &[("first", true), ("last", true), ("new", true)],
             Action::Create => &[("content", true), ("executable", false)],
             Action::Write => &[("content", true)],
             Action::Delete => &[],
@@ -82,8 +90,10 @@ impl Action {
 /// The changes that a caller asks for, on paths of the workspace.
 pub(super) fn changes(workspace: &Workspace, arguments: &Arguments) -> Result<Vec<Change>, Error> {
     match (&arguments.patch, arguments.changes.as_slice()) {
-        (Some(text), []) => parse_v4a(text, &|path| workspace.path(path)).map_err(|error| {
-            Error::new(Code::InvalidPatch, error.to_string()).at("/arguments/patch")
+        (Some(text), []) => parse_patch(text, &|path| workspace.path(path)).map_err(|error| {
+            Error::new(Code::InvalidPatch, error.to_string())
+                .at("/arguments/patch")
+                .with("line", error.line())
         }),
         (None, wanted @ [_, ..]) => wanted
             .iter()
@@ -94,6 +104,14 @@ pub(super) fn changes(workspace: &Workspace, arguments: &Arguments) -> Result<Ve
             let message = "give either `changes` or `patch`";
             Err(Error::new(Code::InvalidArguments, message).at("/arguments"))
         }
+    }
+}
+
+/// Where a change stands in the arguments.
+pub(super) fn pointer(arguments: &Arguments, change: usize) -> String {
+    match arguments.patch {
+        Some(_) => "/arguments/patch".to_owned(),
+        None => format!("/arguments/changes/{change}"),
     }
 }
 
@@ -112,6 +130,13 @@ impl Wanted {
                     None | Some(1) => Occurrences::Once,
                     Some(count) => Occurrences::Exactly(count),
                 },
+                base,
+            },
+            Action::Lines => Change::Lines {
+                path,
+                first: self.first.unwrap_or_default(),
+                last: self.last.unwrap_or_default(),
+                new: text(&self.new),
                 base,
             },
             Action::Create => Change::Create {
@@ -134,6 +159,8 @@ impl Wanted {
             ("old", self.old.is_some()),
             ("new", self.new.is_some()),
             ("count", self.count.is_some()),
+            ("first", self.first.is_some()),
+            ("last", self.last.is_some()),
             ("content", self.content.is_some()),
             ("executable", self.executable.is_some()),
             ("to", self.to.is_some()),

@@ -85,6 +85,16 @@ fn e5_what_is_no_argument_is_refused_where_it_stands() {
             json!({ "changes": [{ "action": "delete", "path": "../a" }] }),
             "/arguments/changes/0/path",
         ),
+        (
+            "repository_patch",
+            json!({ "changes": [{ "action": "lines", "path": "a", "first": 1, "new": "x" }] }),
+            "/arguments/changes/0/last",
+        ),
+        (
+            "repository_patch",
+            json!({ "changes": [{ "action": "lines", "path": "a", "first": 1, "last": 1, "new": "x", "old": "a" }] }),
+            "/arguments/changes/0/old",
+        ),
         ("process_run", json!({}), "/arguments"),
         ("process_run", json!({ "argv": [] }), "/arguments"),
         ("process_run", json!({ "argv": ["true"], "shell": { "script": "true" } }), "/arguments"),

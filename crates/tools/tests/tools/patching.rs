@@ -161,3 +161,69 @@ fn e8_a_change_sent_again_under_its_key_is_answered_and_not_held_against_what_it
     let told = bench.call_keyed("k1", "repository_patch", other);
     assert_eq!(told.end(), ("rejected", "idempotency_conflict"));
 }
+
+#[test]
+fn p1_a_unified_diff_is_a_patch_and_says_how_far_off_it_was() {
+    let bench = Bench::with(&[("a", b"one\ntwo\nthree\n")]);
+    let diff = "--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-two\n+TWO\n";
+    assert_eq!(
+        bench.call("repository_patch", json!({ "patch": diff })).end(),
+        ("rejected", "not_read")
+    );
+    bench.read("a");
+    let told = bench.call("repository_patch", json!({ "patch": diff }));
+    assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
+    assert_eq!(told.at("/result/files/0/offset_lines"), json!([1]));
+    assert_eq!(bench.text("a"), "one\nTWO\nthree\n");
+    let again =
+        bench.call("repository_patch", json!({ "patch": diff, "limits": { "bytes": 20000 } }));
+    assert_eq!(again.end(), ("rejected", "no_match"), "{}", again.all());
+    assert_eq!(again.text("/error/pointer"), "/arguments/patch");
+    assert_eq!(again.at("/error/details/refused/0/already_applied"), json!(true));
+}
+
+#[test]
+fn p1_a_patch_in_no_known_form_says_which_are_and_a_wrong_count_where_it_is() {
+    let bench = Bench::with(&[("a", b"one\n")]);
+    let told = bench.call("repository_patch", json!({ "patch": "please change a" }));
+    assert_eq!(told.end(), ("rejected", "invalid_patch"));
+    for form in ["*** Begin Patch", "diff --git", "---"] {
+        assert!(told.text("/error/message").contains(form), "{}", told.all());
+    }
+    let wrong = "--- a/a\n+++ b/a\n@@ -1,2 +1,1 @@\n-one\n+two\n";
+    let told = bench.call("repository_patch", json!({ "patch": wrong }));
+    assert_eq!(told.end(), ("rejected", "invalid_patch"));
+    assert_eq!(told.at("/error/details/line"), json!(3), "{}", told.all());
+}
+
+#[test]
+fn p7_a_mode_alone_is_a_change_that_can_be_settled() {
+    let bench = Bench::with(&[("run", b"x\n")]);
+    bench.read("run");
+    let diff = "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n";
+    let told = bench.call("repository_patch", json!({ "patch": diff }));
+    assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
+    assert_eq!(told.at("/result/files/0/executable"), json!(true));
+    assert_eq!(told.text("/result/diff"), diff);
+}
+
+#[test]
+fn p1_lines_are_replaced_by_the_numbers_that_a_read_showed() {
+    let bench = Bench::with(&[("a", b"1\n2\n3\n")]);
+    let lines = |first: u64, last: u64, new: &str| json!({ "action": "lines", "path": "a", "first": first, "last": last, "new": new });
+    let call =
+        |changes: serde_json::Value| bench.call("repository_patch", json!({ "changes": changes }));
+    assert_eq!(call(json!([lines(1, 1, "one")])).end(), ("rejected", "not_read"));
+    bench.read("a");
+    let told = call(json!([lines(1, 1, "one\nand\n"), lines(4, 3, "4\n")]));
+    assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
+    assert_eq!(bench.text("a"), "one\nand\n2\n3\n4\n");
+    let told = call(json!([lines(5, 6, "x")]));
+    assert_eq!(told.end(), ("rejected", "invalid_range"));
+    assert_eq!(told.at("/error/details/refused/0/total_lines"), json!(5));
+    let told = call(json!([lines(1, 2, "x"), lines(2, 2, "y")]));
+    assert_eq!(told.end(), ("rejected", "invalid_range"));
+    assert_eq!(told.text("/error/pointer"), "/arguments/changes/1");
+    bench.write("a", b"theirs\n");
+    assert_eq!(call(json!([lines(1, 1, "mine")])).end(), ("rejected", "stale"));
+}

@@ -76,6 +76,20 @@ fn f9_a_patch_is_settled_by_the_files_themselves() {
 }
 
 #[test]
+fn f9_a_mode_alone_is_settled_by_the_mode() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::with(&[("run", b"x\n")]);
+    bench.read("run");
+    let diff = "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n";
+    let told = bench.call("repository_patch", json!({ "patch": diff }));
+    let intent = intent(&told, "repository_patch");
+    assert_eq!(next_start(&bench, &intent).status, Status::Succeeded);
+    std::fs::set_permissions(bench.at("run"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    let did_not = next_start(&bench, &intent).status;
+    assert!(![Status::Succeeded, Status::Ambiguous].contains(&did_not), "{did_not:?}");
+}
+
+#[test]
 fn f9_a_command_stays_ambiguous() {
     let bench = Bench::new();
     let told = bench.call("process_run", json!({ "argv": ["true"] }));

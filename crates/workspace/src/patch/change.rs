@@ -34,6 +34,32 @@ pub enum Change {
         /// What it was written for.
         base: Option<String>,
     },
+    /// Replaces lines at stated places, as one file of a unified diff says it.
+    Diff {
+        /// The file.
+        path: RepoPath,
+        /// The hunks, in file order.
+        hunks: Vec<DiffHunk>,
+        /// The executable bit before and after.
+        mode: ModeChange,
+        /// What becomes of the file then.
+        then: Then,
+        /// What it was written for.
+        base: Option<String>,
+    },
+    /// Replaces lines by their numbers, which count in the file as it was before the patch.
+    Lines {
+        /// The file.
+        path: RepoPath,
+        /// The first line to replace, from 1.
+        first: u64,
+        /// The last one; one less than `first` replaces nothing and inserts before `first`.
+        last: u64,
+        /// Whole new lines; none when empty. The last one needs no line ending.
+        new: String,
+        /// What it was written for.
+        base: Option<String>,
+    },
     /// Makes a file where nothing is. Missing folders are made.
     Create {
         /// The file.
@@ -77,6 +103,8 @@ impl Change {
         match self {
             Self::Replace { path, .. }
             | Self::Hunks { path, .. }
+            | Self::Diff { path, .. }
+            | Self::Lines { path, .. }
             | Self::Create { path, .. }
             | Self::Write { path, .. }
             | Self::Delete { path, .. } => path,
@@ -89,6 +117,7 @@ impl Change {
         match self {
             Self::Rename { to, .. } => Some(to),
             Self::Hunks { move_to, .. } => move_to.as_ref(),
+            Self::Diff { then: Then::Moves(to), .. } => Some(to),
             _ => None,
         }
     }
@@ -97,6 +126,8 @@ impl Change {
         match self {
             Self::Replace { base, .. }
             | Self::Hunks { base, .. }
+            | Self::Diff { base, .. }
+            | Self::Lines { base, .. }
             | Self::Write { base, .. }
             | Self::Delete { base, .. }
             | Self::Rename { base, .. } => base.as_deref(),
@@ -154,4 +185,55 @@ impl HunkLine {
             Self::Add(_) => None,
         }
     }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Context(line) | Self::Remove(line) | Self::Add(line) => line,
+        }
+    }
+}
+
+/// The lines that a hunk needs to find, in order.
+pub(crate) fn before(lines: &[HunkLine]) -> Vec<&str> {
+    lines.iter().filter_map(HunkLine::before).collect()
+}
+
+/// The lines that a hunk leaves, in order.
+pub(crate) fn after(lines: &[HunkLine]) -> Vec<&str> {
+    let stays = |line: &&HunkLine| !matches!(line, HunkLine::Remove(_));
+    lines.iter().filter(stays).map(HunkLine::text).collect()
+}
+
+/// One hunk of a unified diff.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiffHunk {
+    /// The line that it starts at, from 1, in the file before the diff; 0 for an empty file.
+    pub first: u64,
+    /// Its lines, without the line feed; a carriage return before that is part of them.
+    pub lines: Vec<HunkLine>,
+    /// Whether the last line before the change is the last of the file and has no line ending.
+    pub unended_before: bool,
+    /// Whether the last line after the change is the last of the file and has no line ending.
+    pub unended_after: bool,
+}
+
+/// The executable bit, as the modes of a unified diff state it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModeChange {
+    /// Whether the file must be executable; `None` when nothing is said.
+    pub before: Option<bool>,
+    /// Whether the file gets executable; `None` to leave it.
+    pub after: Option<bool>,
+}
+
+/// What becomes of the file of a unified diff.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Then {
+    /// It keeps its path.
+    #[default]
+    Stays,
+    /// It gets this path, which must be free.
+    Moves(RepoPath),
+    /// It goes; the hunks must leave nothing of it.
+    Goes,
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::AccessError;
-use crate::path::{PathError, RepoPath};
+use crate::path::RepoPath;
 use crate::text::Encoding;
 
 /// A plan that cannot be made. Nothing was written (P5): every failing change is listed, 0 were applied.
@@ -93,6 +93,94 @@ pub enum ChangeError {
         /// Which hunk of the change, from 0.
         hunk: usize,
     },
+    /// A hunk of a unified diff is where an earlier hunk of the same file is, or above it.
+    #[error(
+        "hunk {hunk} of `{path}` is at {lines}, not below the hunk before it: hunks go down the file"
+    )]
+    HunkOrder {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// Which hunk of the change, from 0.
+        hunk: usize,
+        /// Where its lines are.
+        lines: LineRange,
+    },
+    /// A unified diff says something else of the file's final newline than the file.
+    #[error("hunk {hunk} of `{path}` says that the file has {}; {}", if *file_has_one { "no final newline, but it has one" } else { "a final newline, but it has none" }, marker_advice(*file_has_one))]
+    FinalNewline {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// Which hunk of the change, from 0.
+        hunk: usize,
+        /// Whether the file ends with a line ending.
+        file_has_one: bool,
+    },
+    /// A unified diff says something else of the executable bit than the file.
+    #[error("`{path}` is {}executable, which the patch says otherwise", if *executable { "" } else { "not " })]
+    ModeDiffers {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// Whether the file is executable.
+        executable: bool,
+    },
+    /// A unified diff deletes a file, but its hunks leave some of it.
+    #[error("the patch deletes `{path}` but leaves {left_bytes} bytes of it: remove every line")]
+    NotEmptied {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// How many bytes are left.
+        left_bytes: u64,
+    },
+    /// Line numbers are no range.
+    #[error(
+        "lines {first} to {last} of `{path}` are no range: count from 1; to insert before line N, `first` is N and `last` N-1"
+    )]
+    LinesBackwards {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// The first line asked for.
+        first: u64,
+        /// The last line asked for.
+        last: u64,
+    },
+    /// Line numbers go past the end of the file.
+    #[error("line {line} is past the end of `{path}`, which has {total_lines} lines")]
+    LinesPastEnd {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// The line asked for.
+        line: u64,
+        /// How many lines the file had before the patch.
+        total_lines: u64,
+    },
+    /// Two line edits of one patch are about the same lines.
+    #[error("{lines} and {other} of `{path}` overlap: make one change of them")]
+    LinesOverlap {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// The lines of the change that is refused.
+        lines: LineRange,
+        /// The lines of the change before it.
+        other: LineRange,
+    },
+    /// A change before this one, which was no line edit, has moved the lines that are numbered.
+    #[error(
+        "the lines of `{path}` are no longer numbered as in the file that was read: put `lines` before its other changes"
+    )]
+    LinesMoved {
+        /// The path as it was asked for.
+        path: RepoPath,
+    },
+    /// The file has more extended attributes than an edit carries over.
+    #[error(
+        "`{path}` has more than {max_bytes} bytes of extended attributes, which an edit would lose"
+    )]
+    TooManyAttributes {
+        /// The path as it was asked for.
+        path: RepoPath,
+        /// The bound.
+        max_bytes: usize,
+    },
     /// The text to replace is empty.
     #[error("the text to replace in `{path}` is empty")]
     EmptyOld {
@@ -112,6 +200,8 @@ pub enum ChangeError {
         path: RepoPath,
         /// SHA-256 of what is there, when it is a file.
         current: Option<String>,
+        /// Whether the content to create is there already.
+        already_applied: bool,
     },
     /// Both ends of a rename are the same object (P-024).
     #[error("`{path}` and `{other}` are the same file: nothing to rename")]
@@ -205,6 +295,25 @@ pub struct LineRange {
     pub last: u64,
 }
 
+impl std::fmt::Display for LineRange {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { first, last } = self;
+        match last.checked_sub(*first) {
+            None => write!(formatter, "the place before line {first}"),
+            Some(0) => write!(formatter, "line {first}"),
+            Some(_) => write!(formatter, "lines {first}-{last}"),
+        }
+    }
+}
+
+fn marker_advice(file_has_one: bool) -> &'static str {
+    if file_has_one {
+        "leave `\\ No newline at end of file` out"
+    } else {
+        "put `\\ No newline at end of file` behind its last line"
+    }
+}
+
 /// A place that nearly matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
@@ -236,26 +345,6 @@ pub enum Difference {
     Text,
 }
 
-/// Why a V4A patch could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} of the patch: {reason}")]
-pub struct V4aError {
-    /// The line of the patch, from 1.
-    pub line: usize,
-    /// What is wrong, and what was expected.
-    pub reason: String,
-}
-
-impl V4aError {
-    pub(crate) fn new(line: usize, reason: impl Into<String>) -> Self {
-        Self { line, reason: reason.into() }
-    }
-
-    pub(crate) fn path(line: usize, error: &PathError) -> Self {
-        Self::new(line, error.to_string())
-    }
-}
-
 /// Why a planned patch did not land.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
@@ -272,6 +361,16 @@ pub enum ApplyError {
         path: RepoPath,
         /// What was refused.
         source: AccessError,
+    },
+    /// The system does not give the new content an owner or an attribute that the file has (P7). Everything was undone.
+    #[error("`{path}` would lose its {attribute}: {source}; 0 changes applied")]
+    Attribute {
+        /// The real path.
+        path: RepoPath,
+        /// The attribute's name, or the owner as `owner UID:GID`.
+        attribute: String,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// The caller's deadline passed or the call was cancelled. Everything was undone.
     #[error("stopped before the patch was published: 0 changes applied")]

@@ -6,7 +6,7 @@
 //! step, [`recover`] turns into all of the change or none of it (P6).
 
 mod change;
-mod v4a;
+mod text;
 mod error;
 mod targets;
 mod plan;
@@ -15,14 +15,13 @@ mod diff;
 mod apply;
 
 pub use apply::{Intended, Recovered, Settled, recover, settle};
-pub use change::{Change, Hunk, HunkLine, Occurrences};
+pub use change::{Change, DiffHunk, Hunk, HunkLine, ModeChange, Occurrences, Then};
 pub use error::{
     ApplyError, Candidate, ChangeError, Difference, JournalError, LineRange, PatchError, Refusal,
-    V4aError,
 };
 pub use plan::{PatchPlan, Touch, TouchKind};
 pub use targets::{Operation, Target, Targets};
-pub use v4a::parse_v4a;
+pub use text::{DiffCause, DiffError, TextError, V4aError, parse_diff, parse_patch, parse_v4a};
 
 /// The largest file that an edit loads, in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;

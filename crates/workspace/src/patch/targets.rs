@@ -6,7 +6,7 @@ use rustix::fs::OFlags;
 
 use crate::class::{PathClass, classify};
 use crate::error::AccessError;
-use crate::patch::change::Change;
+use crate::patch::change::{Change, Then};
 use crate::patch::error::{ChangeError, PatchError, Refusal};
 use crate::patch::{MAX_CHANGES, plan};
 use crate::path::RepoPath;
@@ -99,7 +99,9 @@ impl Targets {
         self.located.iter().flat_map(|located| {
             let operation = match (&located.change, &located.to) {
                 (Change::Create { .. }, _) => Operation::Create,
-                (Change::Delete { .. }, _) => Operation::Delete,
+                (Change::Delete { .. } | Change::Diff { then: Then::Goes, .. }, _) => {
+                    Operation::Delete
+                }
                 (Change::Rename { .. }, _) | (_, Some(_)) => Operation::Rename,
                 _ => Operation::Modify,
             };

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use workspace::RepoPath;
-use workspace::patch::{ApplyError, recover};
+use workspace::patch::{ApplyError, parse_diff, recover};
 
 use crate::support::*;
 
@@ -19,12 +19,14 @@ fn start() -> Scratch {
         ("del.txt", b"bye\n"),
         ("from/ren.txt", b"ren\n"),
         ("both.txt", b"both\n"),
+        ("run", b"run\n"),
     ])
 }
 
 /// Applies the patch of every kind of step and dies when it is asked for the `step`th time; whether it died.
 fn die_at(scratch: &Scratch, step: usize) -> bool {
-    let changes = vec![
+    let mode = "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n";
+    let mut changes = vec![
         replace("mod.txt", "one", "two"),
         delete("del.txt"),
         rename("from/ren.txt", "to/ren.txt"),
@@ -32,6 +34,7 @@ fn die_at(scratch: &Scratch, step: usize) -> bool {
         replace("both.txt", "both", "changed"),
         rename("both.txt", "other/both.txt"),
     ];
+    changes.extend(parse_diff(mode).unwrap());
     let seen = |path: &RepoPath| scratch.digest_now(path);
     let plan = scratch.workspace.targets(changes).unwrap().plan(&seen).unwrap();
     let asked = Cell::new(0);

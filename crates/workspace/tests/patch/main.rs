@@ -3,14 +3,19 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::panic,
+    clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "a test makes its own tree, and fails by a panic"
+    reason = "a test makes its own tree, fails by a panic, and says what it skips"
 )]
 
+mod attributes;
 mod crash;
 mod edits;
+mod git;
+mod lines;
 mod links;
 mod races;
 mod support;
 mod transaction;
+mod unified;
 mod v4a;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use workspace::patch::{
-    ApplyError, Change, ChangeError, Occurrences, PatchError, Touch, parse_v4a,
+    ApplyError, Change, ChangeError, Occurrences, PatchError, Touch, parse_diff, parse_v4a,
 };
 use workspace::{RepoPath, Workspace};
 
@@ -102,6 +102,10 @@ impl Scratch {
     pub(crate) fn v4a(&self, text: &str) -> Result<Vec<Touch>, Refused> {
         let changes = parse_v4a(text, &|path| self.workspace.path(path)).unwrap();
         self.patch(changes)
+    }
+
+    pub(crate) fn diff(&self, text: &str) -> Result<Vec<Touch>, Refused> {
+        self.patch(parse_diff(text).unwrap())
     }
 
     pub(crate) fn digest_now(&self, path: &RepoPath) -> Option<String> {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use workspace::RepoPath;
 use workspace::patch::{
-    ApplyError, ChangeError, Intended, MAX_CHANGES, Settled, TouchKind, recover, settle,
+    ApplyError, ChangeError, Intended, MAX_CHANGES, Settled, TouchKind, parse_diff, recover, settle,
 };
 
 use crate::support::*;
@@ -39,14 +39,21 @@ fn p5_p023_a_move_onto_another_file_is_refused() {
     let scratch = Scratch::with(&[("a.txt", b"one\n"), ("b.txt", b"keep me\n")]);
     let before = scratch.tree();
     let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+two\n*** End Patch";
-    let ChangeError::Exists { path: at, current } = scratch.v4a(patch).unwrap_err().change() else {
+    let ChangeError::Exists { path: at, current, already_applied } =
+        scratch.v4a(patch).unwrap_err().change()
+    else {
         panic!()
     };
     assert_eq!((at, current), (path("b.txt"), Some(digest(b"keep me\n"))));
+    assert!(!already_applied);
     assert_eq!(scratch.tree(), before);
     assert!(matches!(
         scratch.patch(vec![create("b.txt", "x")]).unwrap_err().change(),
-        ChangeError::Exists { .. }
+        ChangeError::Exists { already_applied: false, .. }
+    ));
+    assert!(matches!(
+        scratch.patch(vec![create("b.txt", "keep me\n")]).unwrap_err().change(),
+        ChangeError::Exists { already_applied: true, .. }
     ));
 }
 
@@ -96,6 +103,16 @@ fn p4_a_file_and_something_beneath_it_do_not_go_together() {
 }
 
 #[test]
+fn p3_a_patch_that_comes_to_nothing_is_an_error() {
+    let scratch = Scratch::with(&[("a", b"one\n")]);
+    let there_and_back = vec![replace("a", "one", "two"), replace("a", "two", "one")];
+    for changes in [there_and_back, vec![create("b", "x"), delete("b")]] {
+        let refused = scratch.patch(changes).unwrap_err().change();
+        assert!(matches!(refused, ChangeError::NoChange { .. }), "{refused}");
+    }
+}
+
+#[test]
 fn p4_a_patch_has_a_bound() {
     let scratch = Scratch::new();
     let changes = (0..=MAX_CHANGES).map(|nth| create(&format!("f{nth}"), "x")).collect();
@@ -106,6 +123,17 @@ fn p4_a_patch_has_a_bound() {
     assert!(matches!(refused, ChangeError::PatchTooLarge { .. }), "{refused}");
 }
 
+/// Two files become executable, one of them under another name.
+const MODES: &str = "diff --git a/run b/run
+old mode 100644
+new mode 100755
+diff --git a/from/run b/to/run
+old mode 100644
+new mode 100755
+rename from from/run
+rename to to/run
+";
+
 /// A patch of every kind of step, over two folders.
 fn every_step() -> (Scratch, Vec<workspace::patch::Change>) {
     let scratch = Scratch::with(&[
@@ -113,8 +141,10 @@ fn every_step() -> (Scratch, Vec<workspace::patch::Change>) {
         ("del.txt", b"bye\n"),
         ("from/ren.txt", b"ren\n"),
         ("both.txt", b"both\n"),
+        ("run", b"run\n"),
+        ("from/run", b"run\n"),
     ]);
-    let changes = vec![
+    let mut changes = vec![
         replace("mod.txt", "one", "two"),
         delete("del.txt"),
         rename("from/ren.txt", "to/ren.txt"),
@@ -122,6 +152,7 @@ fn every_step() -> (Scratch, Vec<workspace::patch::Change>) {
         replace("both.txt", "both", "changed"),
         rename("both.txt", "other/both.txt"),
     ];
+    changes.extend(parse_diff(MODES).unwrap());
     (scratch, changes)
 }
 
@@ -151,12 +182,13 @@ fn p5_a_stop_at_any_step_leaves_everything_as_it_was() {
 #[test]
 fn p5_a_change_between_plan_and_publication_is_a_conflict() {
     type Meddle = fn(&Scratch);
-    let meddlers: [Meddle; 5] = [
+    let meddlers: [Meddle; 6] = [
         |scratch| scratch.write("mod.txt", b"theirs\n"),
         |scratch| scratch.write("del.txt", b"theirs\n"),
         |scratch| scratch.write("from/ren.txt", b"theirs\n"),
         |scratch| scratch.write("new/deep/file.txt", b"theirs\n"),
         |scratch| std::fs::remove_file(scratch.at("both.txt")).unwrap(),
+        |scratch| scratch.write("run", b"theirs\n"),
     ];
     for meddle in meddlers {
         let (scratch, changes) = every_step();
@@ -186,12 +218,24 @@ fn p5_a_directory_that_became_a_link_is_refused() {
 }
 
 #[test]
+fn p6_the_executable_bit_tells_whether_a_change_of_it_happened() {
+    let scratch = Scratch::with(&[("run", b"x\n")]);
+    let both = Some(digest(b"x\n"));
+    let file =
+        Intended { path: path("run"), before: both.clone(), after: both, executable: Some(true) };
+    assert_eq!(settle(&scratch.workspace, std::slice::from_ref(&file)), Settled::Old);
+    scratch.diff("diff --git a/run b/run\nold mode 100644\nnew mode 100755\n").unwrap();
+    assert_eq!(settle(&scratch.workspace, &[file]), Settled::New);
+}
+
+#[test]
 fn p6_digests_tell_whether_a_patch_happened() {
     let scratch = Scratch::with(&[("a", b"one\n")]);
     let intended = |at: &str, before: Option<&[u8]>, after: &[u8]| Intended {
         path: path(at),
         before: before.map(digest),
         after: Some(digest(after)),
+        executable: None,
     };
     let files = [intended("a", Some(b"one\n"), b"two\n"), intended("new/b", None, b"b\n")];
     assert_eq!(settle(&scratch.workspace, &files), Settled::Old);

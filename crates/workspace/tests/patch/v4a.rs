@@ -81,6 +81,20 @@ fn p3_context_that_is_not_there_is_refused_with_what_is_near() {
 }
 
 #[test]
+fn p3_a_hunk_that_was_applied_already_is_told_so() {
+    let check = |hunks: &str, expected: bool| {
+        let refused = patched("a\nB\nc\n", hunks).unwrap_err();
+        let ChangeError::NoMatch { already_applied, .. } = refused else { panic!("{refused}") };
+        assert_eq!(already_applied, expected, "{hunks}");
+    };
+    check("@@\n a\n-b\n+B\n c\n", true);
+    check("@@\n a\n-gone\n B\n", true);
+    check("@@ gone\n-b\n+B\n", true);
+    check("@@\n a\n-b\n+D\n c\n", false);
+    check("@@\n-b\n", false);
+}
+
+#[test]
 fn p3_added_lines_need_a_place() {
     assert!(matches!(patched("a\n", "@@\n+b\n"), Err(ChangeError::NoContext { .. })));
     assert_eq!(patched("a\nc\n", "@@ a\n+b\n").unwrap(), "a\nb\nc\n");
@@ -126,6 +140,7 @@ fn p1_what_is_no_patch_is_refused_with_its_line() {
         ("*** Begin Patch\n*** Update File: ../a\n@@\n-x\n*** End Patch", 2),
         ("*** Begin Patch\n*** Update File: a\n*** End Patch", 2),
         ("*** Begin Patch\n*** Update File: a\n@@\n same\n*** End Patch", 4),
+        ("*** Begin Patch\n*** Update File: a\n@@\n-x\n+x\n*** End Patch", 5),
         ("*** Begin Patch\n*** Update File: a\n@@\n*x\n*** End Patch", 4),
     ] {
         assert_eq!(fails(text).line, line, "{text}");

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::error::AccessError;
+use crate::patch::apply::attributes::{Attributes, Unset};
 use crate::path::RepoPath;
 use crate::root::Workspace;
 use crate::root::beneath::{self, FileKind, Identity, Links, Status};
@@ -76,13 +77,81 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// Mode and owner of a file that is staged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Mode, owner and attributes of a file that is staged.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Rights {
     /// As the process makes new files.
     New { executable: bool },
     /// As the file that it replaces has them (P7), without set-id bits.
-    Kept { mode: u32, uid: u32, gid: u32 },
+    Kept { mode: u32, uid: u32, gid: u32, attributes: Attributes },
+}
+
+impl Rights {
+    pub(crate) fn is_executable(&self) -> bool {
+        match self {
+            Self::New { executable } => *executable,
+            Self::Kept { mode, .. } => mode & 0o111 != 0,
+        }
+    }
+
+    /// Sets the executable bit for whoever may read, or takes it from everybody.
+    pub(crate) fn set_executable(&mut self, wanted: bool) {
+        if self.is_executable() == wanted {
+            return;
+        }
+        match self {
+            Self::New { executable } => *executable = wanted,
+            Self::Kept { mode, .. } if wanted => *mode |= (*mode & 0o444) >> 2,
+            Self::Kept { mode, .. } => *mode &= !0o111,
+        }
+    }
+
+    /// The permission bits that it gets, without set-id bits; of a new file before the process's mask.
+    pub(crate) fn mode(&self) -> u32 {
+        match self {
+            Self::New { executable: false } => 0o666,
+            Self::New { executable: true } => 0o777,
+            Self::Kept { mode, .. } => mode & 0o777,
+        }
+    }
+}
+
+/// Makes a new file that of an owner and a group, which only some users may.
+fn give(file: &File, uid: u32, gid: u32) -> Result<(), NotStaged> {
+    let status = Status::of(file)?;
+    if (status.uid, status.gid) == (uid, gid) {
+        return Ok(());
+    }
+    let (owner, group) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    match rustix::fs::fchown(file, Some(owner), Some(group)) {
+        Ok(()) => Ok(()),
+        // An ordinary user cannot give files away, and an edit is no way to take one over.
+        Err(errno @ (Errno::PERM | Errno::INVAL)) => {
+            Err(NotStaged::Attribute(Unset { name: format!("owner {uid}:{gid}"), errno }))
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Why a file could not be staged.
+#[derive(Debug)]
+pub(crate) enum NotStaged {
+    /// The system refused the file or its content.
+    Io(std::io::Error),
+    /// It refused an owner or an attribute that the file before has (P7).
+    Attribute(Unset),
+}
+
+impl From<std::io::Error> for NotStaged {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Errno> for NotStaged {
+    fn from(errno: Errno) -> Self {
+        Self::Io(errno.into())
+    }
 }
 
 /// What a name in a directory is now.
@@ -92,6 +161,7 @@ pub(crate) enum Now {
     File {
         digest: String,
         identity: Identity,
+        executable: bool,
     },
     /// Something that is no regular file.
     Other,
@@ -100,6 +170,11 @@ pub(crate) enum Now {
 impl Now {
     pub(crate) fn has(&self, wanted: &str) -> bool {
         matches!(self, Self::File { digest, .. } if digest == wanted)
+    }
+
+    /// Whether its executable bit is `wanted`.
+    pub(crate) fn is(&self, wanted: bool) -> bool {
+        matches!(self, Self::File { executable, .. } if *executable == wanted)
     }
 }
 
@@ -121,27 +196,52 @@ impl Folder {
     }
 
     /// Writes a new file whole, and makes its content durable.
-    pub(crate) fn stage(&self, name: &[u8], bytes: &[u8], rights: Rights) -> std::io::Result<()> {
+    pub(crate) fn stage(
+        &self,
+        name: &[u8],
+        bytes: &[u8],
+        rights: &Rights,
+    ) -> Result<(), NotStaged> {
         let mode = match rights {
-            Rights::New { executable: false } => 0o666,
-            Rights::New { executable: true } => 0o777,
+            Rights::New { .. } => rights.mode(),
             Rights::Kept { .. } => 0o600,
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(fd);
         file.write_all(bytes)?;
-        if let Rights::Kept { mode, uid, gid } = rights {
-            let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-            // An ordinary user cannot give files away; then the file is the user's, as with any editor.
-            match rustix::fs::fchown(&file, owner.0, owner.1) {
-                Ok(()) | Err(Errno::PERM | Errno::INVAL) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
+        if let Rights::Kept { uid, gid, attributes, .. } = rights {
+            give(&file, *uid, *gid)?;
+            attributes.set_on(&file).map_err(NotStaged::Attribute)?;
+            // Behind the access list, whose mask is the group's part of the mode.
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(rights.mode()))?;
         }
         rustix::fs::fdatasync(&file)?;
         Ok(())
+    }
+
+    /// Changes the permission bits of a file whose content is `digest` and whose bits are `from`; `false` when it
+    /// is another file by now.
+    pub(crate) fn set_mode(
+        &self,
+        name: &[u8],
+        digest: &str,
+        (from, to): (u32, u32),
+    ) -> std::io::Result<bool> {
+        let mut file = match self.read(name) {
+            Ok(file) => file,
+            Err(Errno::NOENT | Errno::LOOP) => return Ok(false),
+            Err(errno) => return Err(errno.into()),
+        };
+        let status = Status::of(&file)?;
+        let is_it =
+            status.kind == FileKind::File && status.links == 1 && status.mode & 0o777 == from;
+        if !is_it || digest_of(&mut file)? != digest {
+            return Ok(false);
+        }
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(to))?;
+        rustix::fs::fsync(&file)?;
+        Ok(true)
     }
 
     /// Swaps what two names stand for, in one step.
@@ -195,7 +295,8 @@ impl Folder {
             return Ok(Now::Other);
         }
         let digest = digest_of(&mut file)?;
-        Ok(Now::File { digest, identity: status.identity })
+        let executable = status.is_executable();
+        Ok(Now::File { digest, identity: status.identity, executable })
     }
 
     /// Which object a name is, without its content.
@@ -261,4 +362,27 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         debug_assert!(written.is_ok(), "a string takes every write");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p7_an_attribute_that_the_file_system_refuses_is_named_before_the_file_has_its_place() {
+        let tree = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(tree.path()).unwrap();
+        let folder = Folder::open(&workspace, &RepoPath::root()).unwrap();
+        // Longer than any file system takes.
+        let name = format!("user.{}", "x".repeat(300));
+        let attributes = Attributes::one(name.as_bytes(), b"value");
+        let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
+        let rights = Rights::Kept { mode: 0o644, uid: uid.as_raw(), gid: gid.as_raw(), attributes };
+        let refused = folder.stage(b"spare", b"content", &rights);
+        let Err(NotStaged::Attribute(unset)) = refused else { panic!("{refused:?}") };
+        assert_eq!(unset.name, name);
+        // The spare name never became readable for anybody else.
+        let mode = Status::of(folder.read(b"spare").unwrap()).unwrap().mode;
+        assert_eq!(mode & 0o077, 0);
+    }
 }

@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::patch::apply::folder::{Folder, Rights, digest, hex};
+use crate::patch::apply::folder::{Folder, NotStaged, Rights, digest, hex};
 use crate::patch::error::{ApplyError, JournalError};
 use crate::path::RepoPath;
 use crate::root::Workspace;
@@ -54,6 +54,8 @@ pub(crate) enum Step {
     Remove { path: RepoPath, spare: String, before: String },
     /// What is at `from` gets the free name `to`.
     Move { from: RepoPath, to: RepoPath, digest: String },
+    /// What is at `path` gets other permission bits.
+    Mode { path: RepoPath, digest: String, before: u32, after: u32 },
 }
 
 impl Record {
@@ -66,7 +68,10 @@ impl Step {
     /// The path that a conflict is reported for.
     pub(crate) fn path(&self) -> &RepoPath {
         match self {
-            Self::Modify { path, .. } | Self::Add { path, .. } | Self::Remove { path, .. } => path,
+            Self::Modify { path, .. }
+            | Self::Add { path, .. }
+            | Self::Remove { path, .. }
+            | Self::Mode { path, .. } => path,
             Self::Move { from, .. } => from,
         }
     }
@@ -129,7 +134,10 @@ impl Journal {
         // Written under another name first, so that what a crash leaves under a record's name is whole.
         let part = format!("{id}.part");
         let rights = Rights::New { executable: false };
-        self.folder.stage(part.as_bytes(), &bytes, rights).map_err(written)?;
+        self.folder.stage(part.as_bytes(), &bytes, &rights).map_err(|error| match error {
+            NotStaged::Io(source) => written(source),
+            NotStaged::Attribute(unset) => written(unset.errno.into()),
+        })?;
         self.rename(&part, &format!("{id}{BEGUN}")).map_err(|errno| written(errno.into()))
     }
 

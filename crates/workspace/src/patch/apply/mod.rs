@@ -4,6 +4,7 @@
 //! planned one is put back (P5, P8). Once the record is published there is no way back, before it there is no
 //! other end than all of it undone.
 
+pub(crate) mod attributes;
 pub(crate) mod folder;
 mod journal;
 mod recover;
@@ -13,11 +14,11 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::error::AccessError;
-use crate::patch::apply::folder::{Folder, Folders, Now, Rights};
+use crate::patch::apply::folder::{Folder, Folders, NotStaged, Now, Rights};
 use crate::patch::apply::journal::{Journal, Record, Step};
 use crate::patch::apply::recover::Mode;
 use crate::patch::error::ApplyError;
-use crate::patch::plan::{PatchPlan, Touch, TouchKind};
+use crate::patch::plan::{Body, PatchPlan, Touch, TouchKind};
 use crate::path::RepoPath;
 use crate::root::Workspace;
 
@@ -26,7 +27,7 @@ pub use recover::{Intended, Recovered, Settled, recover, settle};
 /// Mode of folders that are made for new files, before the process's mask.
 const FOLDER_MODE: u32 = 0o777;
 
-/// A step with the content that is staged for it.
+/// The content that is staged for a step.
 type Staged = Option<(Vec<u8>, Rights)>;
 
 impl PatchPlan {
@@ -48,7 +49,7 @@ impl PatchPlan {
         let mut steps = Vec::new();
         let mut staged = Vec::new();
         for file in self.files {
-            for (step, content) in steps_of(&file.touch, file.content, &id, steps.len()) {
+            for (step, content) in steps_of(&file.touch, file.body, &id, steps.len()) {
                 steps.push(step);
                 staged.push(content);
             }
@@ -99,13 +100,23 @@ fn withdraw(
 }
 
 /// The steps that one touch takes, with what each of them stages.
-fn steps_of(touch: &Touch, content: Staged, id: &str, first: usize) -> Vec<(Step, Staged)> {
+fn steps_of(touch: &Touch, body: Body, id: &str, first: usize) -> Vec<(Step, Staged)> {
     let spare = |nth: usize| format!(".chancery-{id}-{}", first + nth);
     let path = touch.path.clone();
     let before = touch.before.clone().unwrap_or_default();
     let after = touch.after.clone().unwrap_or_default();
-    match &touch.kind {
+    let (content, modes) = match body {
+        Body::None => (None, None),
+        Body::Mode { before, after } => (None, Some((before, after))),
+        Body::New(bytes, rights) => (Some((bytes, rights)), None),
+    };
+    let set_mode = modes.map(|(from, to)| {
+        let (path, digest) = (path.clone(), before.clone());
+        (Step::Mode { path, digest, before: from, after: to }, None)
+    });
+    let mut steps = match &touch.kind {
         TouchKind::Created => vec![(Step::Add { path, spare: spare(0), after }, content)],
+        TouchKind::Modified if content.is_none() => Vec::new(),
         TouchKind::Modified => {
             vec![(Step::Modify { path, spare: spare(0), before, after }, content)]
         }
@@ -117,7 +128,9 @@ fn steps_of(touch: &Touch, content: Staged, id: &str, first: usize) -> Vec<(Step
             (Step::Add { path, spare: spare(0), after }, content),
             (Step::Remove { path: from.clone(), spare: spare(1), before }, None),
         ],
-    }
+    };
+    steps.extend(set_mode);
+    steps
 }
 
 /// The folders of new paths that do not exist, outermost first.
@@ -152,7 +165,7 @@ fn publish(
     for (step, content) in record.steps.iter().zip(staged) {
         if let Some((bytes, rights)) = content {
             go_on()?;
-            stage(open, step, &bytes, rights).map_err(|source| refused(step.path(), source))?;
+            stage(open, step, &bytes, &rights)?;
         }
     }
     for step in &record.steps {
@@ -182,13 +195,20 @@ fn stage(
     open: &mut Folders<'_>,
     step: &Step,
     bytes: &[u8],
-    rights: Rights,
-) -> Result<(), AccessError> {
+    rights: &Rights,
+) -> Result<(), ApplyError> {
     let (Step::Modify { path, spare, .. } | Step::Add { path, spare, .. }) = step else {
         return Ok(());
     };
-    let (folder, _) = open.still_of(path)?;
-    folder.stage(spare.as_bytes(), bytes, rights).map_err(|error| AccessError::from_io(path, error))
+    let (folder, _) = open.still_of(path).map_err(|source| refused(path, source))?;
+    folder.stage(spare.as_bytes(), bytes, rights).map_err(|error| match error {
+        NotStaged::Io(error) => refused(path, AccessError::from_io(path, error)),
+        NotStaged::Attribute(unset) => ApplyError::Attribute {
+            path: path.clone(),
+            attribute: unset.name,
+            source: unset.errno.into(),
+        },
+    })
 }
 
 /// Carries out one step; `false` when what was there is not what was planned for.
@@ -219,6 +239,9 @@ fn change_names(open: &mut Folders<'_>, step: &Step) -> Result<bool, AccessError
             let gone = moved(folder.rename(name, &into, new_name))?;
             Ok(gone && looked(into.look(new_name))?.has(digest))
         }
+        Step::Mode { digest, before, after, .. } => folder
+            .set_mode(name, digest, (*before, *after))
+            .map_err(|error| AccessError::from_io(path, error)),
     }
 }
 

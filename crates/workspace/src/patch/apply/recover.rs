@@ -82,20 +82,26 @@ pub struct Intended {
     pub before: Option<String>,
     /// What it was to be.
     pub after: Option<String>,
+    /// What its executable bit was to become, when nothing else of it was to change.
+    pub executable: Option<bool>,
 }
 
 /// Says from the files alone whether a change happened.
 #[must_use]
 pub fn settle(workspace: &Workspace, files: &[Intended]) -> Settled {
     let mut open = Folders::new(workspace);
-    let mut is = |path: &RepoPath, wanted: &Option<String>| match (look(&mut open, path), wanted) {
-        (Ok(now), Some(digest)) => now.has(digest),
+    let mut is = |path: &RepoPath, wanted: &Option<String>, bit: Option<bool>| match (
+        look(&mut open, path),
+        wanted,
+    ) {
+        (Ok(now), Some(digest)) => now.has(digest) && bit.is_none_or(|bit| now.is(bit)),
         (Ok(Now::Missing) | Err(AccessError::NotFound { .. }), None) => true,
         _ => false,
     };
-    if files.iter().all(|file| is(&file.path, &file.after)) {
+    if files.iter().all(|file| is(&file.path, &file.after, file.executable)) {
         Settled::New
-    } else if files.iter().all(|file| is(&file.path, &file.before)) {
+    } else if files.iter().all(|file| is(&file.path, &file.before, file.executable.map(|bit| !bit)))
+    {
         Settled::Old
     } else {
         Settled::Mixed
@@ -204,6 +210,11 @@ fn undo_step(open: &mut Folders<'_>, step: &Step, mode: Mode) -> Result<Undone, 
         Step::Add { spare, after, .. } => at.add(spare, after),
         Step::Remove { spare, before, .. } => at.remove(spare, before),
         Step::Move { to, digest, .. } => at.move_back(open, to, digest),
+        Step::Mode { digest, before, after, .. } => {
+            // Another content or other bits are somebody else's by now, and stay.
+            let set = at.folder.set_mode(name, digest, (*after, *before));
+            set.map(|_| Undone::AsBefore).map_err(|error| AccessError::from_io(path, error))
+        }
     }
 }
 

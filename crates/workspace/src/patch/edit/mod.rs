@@ -2,13 +2,21 @@
 //!
 //! Everything that the edit does not name keeps its bytes (P7), and no place is ever guessed (P3).
 
-mod hunks;
+mod sheet;
 mod matching;
+mod hunks;
+mod stated;
+mod lines;
 
-use crate::patch::change::{Hunk, Occurrences};
+use crate::patch::change::{DiffHunk, Hunk, HunkLine, Occurrences};
 use crate::patch::error::ChangeError;
 use crate::path::RepoPath;
 use crate::text::{self, Encoding, LineEnding, Lines};
+
+pub(crate) use lines::LineEdit;
+
+/// What a text starts with that has a byte-order mark in it.
+const MARK: char = '\u{feff}';
 
 /// A file's bytes as text that can be edited and written back.
 struct Text<'a> {
@@ -102,4 +110,38 @@ pub(crate) fn place_hunks(
 ) -> Result<Vec<u8>, ChangeError> {
     let file = Text::of(path, bytes)?;
     file.encode(path, &hunks::apply(path, &file.text, file.ending, hunks)?)
+}
+
+/// Places the hunks of a unified diff; the new bytes, and how many lines off each hunk was.
+pub(crate) fn place_diff(
+    path: &RepoPath,
+    bytes: &[u8],
+    hunks: &[DiffHunk],
+) -> Result<(Vec<u8>, Vec<i64>), ChangeError> {
+    let file = Text::of(path, bytes)?;
+    // `git diff` shows the mark of a UTF-8 file as the start of its first line.
+    if file.encoding == Encoding::Utf8Bom && hunks.iter().any(names_mark) {
+        let text = format!("{MARK}{}", file.text);
+        let placed = stated::apply(path, &text, file.ending, hunks)?;
+        return Ok((placed.text.into_bytes(), placed.offsets));
+    }
+    let placed = stated::apply(path, &file.text, file.ending, hunks)?;
+    Ok((file.encode(path, &placed.text)?, placed.offsets))
+}
+
+fn names_mark(hunk: &DiffHunk) -> bool {
+    let starts = |line: &HunkLine| line.before().is_some_and(|line| line.starts_with(MARK));
+    hunk.lines.iter().any(starts)
+}
+
+/// Replaces lines by their numbers in the file before the patch, see [`Change::Lines`](crate::patch::Change).
+pub(crate) fn replace_lines(
+    path: &RepoPath,
+    bytes: &[u8],
+    wanted: (u64, u64, &str),
+    made_before: &[LineEdit],
+) -> Result<(Vec<u8>, LineEdit), ChangeError> {
+    let file = Text::of(path, bytes)?;
+    let (text, edit) = lines::apply(path, &file.text, file.ending, wanted, made_before)?;
+    Ok((file.encode(path, &text)?, edit))
 }

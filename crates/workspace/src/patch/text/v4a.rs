@@ -3,11 +3,11 @@
 //! Strict about structure and literal about content: a line that fits no rule is an error with its number, never
 //! skipped.
 
-use crate::patch::change::{Change, Hunk, HunkLine};
-use crate::patch::error::V4aError;
+use crate::patch::change::{Change, Hunk, HunkLine, after, before};
+use crate::patch::text::error::V4aError;
 use crate::path::{PathError, RepoPath};
 
-const BEGIN: &str = "*** Begin Patch";
+pub(super) const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const END_OF_FILE: &str = "*** End of File";
 
@@ -157,9 +157,8 @@ fn hunk_line(number: usize, line: &str) -> Result<HunkLine, V4aError> {
 }
 
 fn finish(hunk: &mut Hunk, hunks: &mut Vec<Hunk>, number: usize) -> Result<(), V4aError> {
-    let changes = hunk.lines.iter().any(|line| !matches!(line, HunkLine::Context(_)));
-    if !changes {
-        return Err(V4aError::new(number, "a hunk that removes and adds nothing"));
+    if before(&hunk.lines) == after(&hunk.lines) {
+        return Err(V4aError::new(number, "a hunk that changes nothing"));
     }
     hunks.push(std::mem::take(hunk));
     Ok(())
