@@ -28,7 +28,7 @@ pub struct Command {
     /// Paths beneath the workspace, relative to it or absolute, that the command may read and not change, replace or
     /// move. One that does not exist cannot be pinned; the exit says so ([`crate::Exit::unpinned`]).
     pub read_only: Vec<PathBuf>,
-    /// Paths, relative to the workspace or absolute, whose content the command must not see. They appear empty, and
+    /// Paths, relative to the workspace or absolute, whose content the command must not see. They cannot be read, and
     /// neither they nor the directories of the workspace above them can be moved.
     pub masked: Vec<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! The part of the view that is the same for every command: system directories, a short list of configuration,
 //! devices, the process list. It must never show an account, a secret or a socket of the host's.
 
-use super::{EMPTY_DIR, EMPTY_FILE, HOME, NOEXEC, NOSUID, Plan, RDONLY, SCRATCH, TREE};
+use super::{CLOSED_DIR, CLOSED_FILE, HOME, NOEXEC, NOSUID, Plan, RDONLY, SCRATCH, TREE};
 use crate::line::NulByte;
 use crate::protocol::{create, flag, from, op};
 use std::fs;
@@ -74,8 +74,8 @@ pub(crate) fn base(user: (u32, u32)) -> Result<Plan, NulByte> {
     plan.about("/proc");
     plan.directory("/run", 0o755, false)?;
     plan.link("/var/tmp", SCRATCH)?;
-    plan.file(EMPTY_FILE, "")?;
-    plan.directory(EMPTY_DIR, 0o555, false)?;
+    plan.file(CLOSED_FILE, 0, "")?;
+    plan.directory(CLOSED_DIR, 0, false)?;
     Ok(plan)
 }
 
@@ -89,9 +89,9 @@ fn accounts(plan: &mut Plan, (uid, gid): (u32, u32)) -> Result<(), NulByte> {
     };
     let passwd = format!("{root}sandbox:x:{uid}:{gid}:sandbox:{HOME}:/bin/sh\n{nobody}");
     let root = if gid == 0 { "" } else { "root:x:0:\n" };
-    plan.file("/etc/passwd", &passwd)?;
-    plan.file("/etc/group", &format!("{root}sandbox:x:{gid}:\nnogroup:x:65534:\n"))?;
-    plan.file("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n")?;
-    plan.file("/etc/hostname", "sandbox\n")?;
-    plan.file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n")
+    plan.file("/etc/passwd", 0o444, &passwd)?;
+    plan.file("/etc/group", 0o444, &format!("{root}sandbox:x:{gid}:\nnogroup:x:65534:\n"))?;
+    plan.file("/etc/hosts", 0o444, "127.0.0.1 localhost sandbox\n::1 localhost\n")?;
+    plan.file("/etc/hostname", 0o444, "sandbox\n")?;
+    plan.file("/etc/nsswitch.conf", 0o444, "passwd: files\ngroup: files\nhosts: files\n")
 }

@@ -2,7 +2,7 @@
 //! It must never leave one open because a link leads to it or a right to look at it is missing now.
 
 use super::toolchains::Toolchain;
-use super::{EMPTY_DIR, EMPTY_FILE, NOEXEC, Plan, Refusal, TREE, outermost};
+use super::{CLOSED_DIR, CLOSED_FILE, NOEXEC, Plan, Refusal, TREE, outermost};
 use crate::command::Command;
 use crate::protocol::{create, from};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(super) fn covers(command: &Command, toolchains: &[Toolchain]) -> Result<Cove
         if workspace.starts_with(&real) {
             return Err(("masked", "the workspace itself cannot be masked".to_owned()));
         }
-        let cover = if real.is_dir() { EMPTY_DIR } else { EMPTY_FILE };
+        let cover = if real.is_dir() { CLOSED_DIR } else { CLOSED_FILE };
         for shown in [workspace, Path::new(SYSTEM)] {
             if real.starts_with(shown) {
                 covers.insert(real.clone(), cover);

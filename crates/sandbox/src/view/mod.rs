@@ -25,8 +25,10 @@ const NOSUID: u32 = 2;
 const NODEV: u32 = 4;
 const NOEXEC: u32 = 8;
 const TREE: u32 = RDONLY | NOSUID | NODEV;
-const EMPTY_FILE: &str = "/.masked/file";
-const EMPTY_DIR: &str = "/.masked/directory";
+/// What covers a masked path. Nobody may read or enter it, because something empty would pass for the content: a
+/// commit would record it.
+const CLOSED_FILE: &str = "/.masked/file";
+const CLOSED_DIR: &str = "/.masked/directory";
 
 /// Where the view has something of its own, so that nothing of the host's may be laid over it.
 const OWN: [&str; 6] = ["/usr", "/etc", "/dev", "/proc", "/sys", SCRATCH];
@@ -58,8 +60,8 @@ impl Plan {
         Ok(())
     }
 
-    fn file(&mut self, path: &str, content: &str) -> Result<(), NulByte> {
-        self.body.u32(op::FILE).u32(0o444).text(path)?.raw(content.as_bytes());
+    fn file(&mut self, path: &str, mode: u32, content: &str) -> Result<(), NulByte> {
+        self.body.u32(op::FILE).u32(mode).text(path)?.raw(content.as_bytes());
         self.about(path);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Directories of the host that are shown read-only where they are.
 //! It must never let one cover a part of the sandbox.
 
-use super::{EMPTY_DIR, EMPTY_FILE, OWN, Plan, Refusal, TREE, is_plain_absolute, outermost};
+use super::{CLOSED_DIR, CLOSED_FILE, OWN, Plan, Refusal, TREE, is_plain_absolute, outermost};
 use crate::command::Command;
 use crate::protocol::{create, from};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) struct Toolchain {
 impl Toolchain {
     /// What covers the whole of it.
     pub(super) fn cover(&self) -> &'static str {
-        if self.directory { EMPTY_DIR } else { EMPTY_FILE }
+        if self.directory { CLOSED_DIR } else { CLOSED_FILE }
     }
 
     pub(super) fn show(&self, plan: &mut Plan) -> Result<(), Refusal> {

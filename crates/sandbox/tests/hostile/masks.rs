@@ -14,7 +14,7 @@ fn masked(case: &Case, script: &str, paths: &[&str]) -> String {
 }
 
 #[test]
-fn x3_masked_paths_are_empty_inside_and_untouched_outside() {
+fn x3_masked_paths_are_closed_inside_and_untouched_outside() {
     let case = Case::new();
     for path in [".env", "secrets/key", "src/a"] {
         case.write(path, "canary");
@@ -27,6 +27,11 @@ fn x3_masked_paths_are_empty_inside_and_untouched_outside() {
     let outcome = run(&command);
     assert_eq!(outcome.out, "canary", "only the file that is not masked: {}", outcome.err);
     assert_eq!((case.read(".env"), case.read("secrets/key")), ("canary".into(), "canary".into()));
+    for path in [".env", "src/link", "secrets"] {
+        let closed =
+            outcome.err.lines().any(|line| line.contains(path) && line.contains("ermission"));
+        assert!(closed, "`{path}` is no empty one: {}", outcome.err);
+    }
 }
 
 #[test]
@@ -108,7 +113,10 @@ fn x3_p033_masks_within_masks_and_loops_are_no_error() {
     symlink("loop", case.path().join("loop")).unwrap();
     symlink("nowhere", case.path().join("dangling")).unwrap();
     let paths = ["vault/key", "vault", "loop", "dangling", "vault/key/below", "absent"];
-    assert_eq!(masked(&case, "ls vault; cat vault/key 2>/dev/null; echo ends", &paths), "ends\n");
+    assert_eq!(
+        masked(&case, "{ ls vault; cat vault/key; } 2>/dev/null; echo ends", &paths),
+        "ends\n"
+    );
     let mut command = case.shell("ls vault; cat vault/key; echo ends");
     command.masked = paths.map(PathBuf::from).to_vec();
     command.access = Access::ReadOnly;

@@ -108,6 +108,23 @@ fn w9_a_secret_is_not_in_a_commands_view() {
 }
 
 #[test]
+fn w9_a_tracked_secret_is_not_recorded_as_empty() {
+    let bench = Bench::with(&[(".env", b"TOKEN=canary-3\n"), ("a", b"one\n")]);
+    let git = "git -c user.name=a -c user.email=a@b";
+    let begin = std::process::Command::new("sh")
+        .args(["-c", &format!("git init -q . && {git} add . && {git} commit -qm one")])
+        .current_dir(bench.at(""))
+        .status();
+    assert!(begin.unwrap().success());
+    let told = bench.sh(&format!("echo two > a; {git} commit -qam two"));
+    assert_eq!(told.end(), ("failed", "command_failed"), "{}", told.all());
+    assert!(told.text("/result/stderr/head").contains(".env"), "{}", told.all());
+    let told = bench.sh(&format!("{git} commit -qm two a && git show --stat HEAD"));
+    assert_eq!(told.end(), ("succeeded", ""), "{}", told.all());
+    assert!(!told.text("/result/stdout/head").contains(".env"), "{}", told.all());
+}
+
+#[test]
 fn p11_p007_a_command_cannot_write_what_runs_code_later() {
     let bench = Bench::with(&[(".git/config", b"[core]\n"), (".git/hooks/x.sample", b"#\n")]);
     let told = bench.sh("echo evil >> .git/config; echo evil > .git/hooks/pre-commit; true");
