@@ -142,6 +142,8 @@ codes! {
     CannotStart "cannot_start" ChangeArguments;
     /// The command ended with an exit code other than zero.
     CommandFailed "command_failed" ChangeArguments;
+    /// The command made what would make other programs run code; it was kept under another name.
+    HeldBack "held_back" AskHuman;
     /// The command was ended by a signal that the runtime did not send.
     CommandSignaled "command_signaled" ChangeArguments;
     /// The execution reached its time limit and was ended.

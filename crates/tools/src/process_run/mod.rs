@@ -3,6 +3,7 @@
 //! It never builds a command by pasting strings, never inherits an environment, and is never done again: an
 //! interrupted run stays ambiguous.
 
+mod aside;
 mod output;
 mod report;
 mod request;
@@ -23,6 +24,7 @@ use workspace::{FileKind, Workspace};
 
 use crate::fault;
 use crate::{Place, Surroundings};
+use aside::Aside;
 use output::Spill;
 use report::{Ran, ran};
 use request::{Arguments, argv};
@@ -78,20 +80,29 @@ impl Tool for ProcessRun {
     type Result = Ran;
 
     fn contract(&self) -> ToolContract {
-        let routes =
-            ["ending", "exit_code", "signal", "stdout", "stderr", "ended_leftovers", "wall_ms"];
+        let routes = [
+            "ending",
+            "exit_code",
+            "signal",
+            "stdout",
+            "stderr",
+            "ended_leftovers",
+            "wall_ms",
+            "held",
+        ];
         ToolContract {
             name: "process_run".to_owned(),
             version: "1.0.0".to_owned(),
             title: "Run a program".to_owned(),
             description: "Run one program in a sandbox: the workspace is writable, toolchains are \
-                          read-only, there is no network, no terminal, no secrets. Give `argv` \
+                          read-only; no network, no terminal, secrets cannot be read. Give `argv` \
                           (no shell interprets it) or `shell` for a script. Returns when the command and every \
                           process that it started are gone; do not background anything. stdout and stderr \
                           come apart, each as head and tail with what was left out counted; the whole is an \
                           artifact. A non-zero exit is status `failed` with code `command_failed`: read the \
                           output, then change something. `timed_out` keeps the partial output. Repeating a failed \
-                          command with nothing changed is refused."
+                          command with nothing changed is refused. A new file that would make other programs run \
+                          code (hooks, editor tasks, a `.git`) loses its name: `held_back`."
                 .to_owned(),
             arguments_schema: Value::Null,
             result_schema: Value::Null,
@@ -161,6 +172,9 @@ impl Tool for ProcessRun {
         let cancel = stop.clone();
         hands.stop().on_stop(Box::new(move || cancel.cancel()));
         let mut command = job.command;
+        let before = self.workspace.protected();
+        command.read_only.clone_from(&before.executable_configuration);
+        command.masked.clone_from(&before.secrets);
         command.limits.wall_ms = command.limits.wall_ms.min(hands.remaining_ms()).max(1);
         // A stream rarely needs its half; what one leaves, the other does not get: simple and predictable.
         let share = job.text_bytes / 2;
@@ -168,7 +182,13 @@ impl Tool for ProcessRun {
         let mut stderr = Spill::new("stderr", share, hands.artifacts());
         let streams = Streams { stdout: &mut stdout, stderr: &mut stderr };
         match job.jail.run(&command, streams, &stop) {
-            Ok(exit) => ran(&exit, stdout, stderr),
+            Ok(exit) => {
+                let aside = match command.access {
+                    Access::ReadWrite => Aside::put(&self.workspace, &before),
+                    Access::ReadOnly => Aside::default(),
+                };
+                ran(&exit, stdout, stderr, aside)
+            }
             Err(error) => Outcome::failed(fault::run(&error)),
         }
     }
@@ -209,7 +229,6 @@ impl ProcessRun {
         let environment: std::collections::BTreeMap<&String, &String> =
             fixed.map(|(name, value)| (name, value)).chain(stated).collect();
         let os = |text: &String| OsString::from(text);
-        let protected = self.workspace.protected();
         Command {
             argv: argv.iter().map(os).collect(),
             workspace: self.surroundings.root.clone(),
@@ -228,8 +247,9 @@ impl ProcessRun {
             },
             toolchains: self.surroundings.toolchains.clone(),
             access: if writable { Access::ReadWrite } else { Access::ReadOnly },
-            read_only: protected.executable_configuration,
-            masked: protected.secrets,
+            // Known when it starts.
+            read_only: Vec::new(),
+            masked: Vec::new(),
         }
     }
 }

@@ -4,11 +4,10 @@ use std::io;
 
 use engine::ports::{ArtifactWriter, Artifacts};
 use sandbox::{HeadTail, Sink};
-use schemars::JsonSchema;
 use serde::Serialize;
 use wire::receipt::Artifact;
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Output {
     /// The whole, if nothing was left out.
     pub(super) head: String,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use wire::receipt::{Artifact, Bound, Count, Truncation};
 use wire::{Code, Error};
 
+use super::aside::Aside;
 use super::output::{Output, Spill};
 use crate::fault;
 
@@ -18,11 +19,16 @@ pub(crate) struct Ran {
     exit_code: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     signal: Option<&'static str>,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     stdout: Output,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     stderr: Output,
     /// Processes that outlived the command and were ended.
     ended_leftovers: u64,
     wall_ms: u64,
+    /// What the command made that would make other programs run code, by the names that it has now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    held: Vec<String>,
 }
 
 /// How the command ended.
@@ -37,8 +43,12 @@ enum How {
 }
 
 /// The sandbox's report as an outcome.
-pub(super) fn ran(exit: &Exit, stdout: Spill<'_>, stderr: Spill<'_>) -> Outcome<Ran> {
+pub(super) fn ran(exit: &Exit, stdout: Spill<'_>, stderr: Spill<'_>, aside: Aside) -> Outcome<Ran> {
     let (ending, ended, error) = end(&exit.ending);
+    let (repair, held_back) = match aside.error() {
+        Some(error) if error.code == Code::NeedsRepair => (Some(error), None),
+        other => (None, other),
+    };
     let mut kept = Kept::default();
     let result = Ran {
         ending,
@@ -54,15 +64,18 @@ pub(super) fn ran(exit: &Exit, stdout: Spill<'_>, stderr: Spill<'_>) -> Outcome<
         stderr: kept.close(stderr, "stderr"),
         ended_leftovers: u64::from(exit.leftover),
         wall_ms: exit.usage.wall_ms,
+        held: aside.held,
     };
-    // The command did what was asked, but part of what it said is gone.
-    let ended = match (ended, &kept.lost) {
-        (Ended::Succeeded, Some(_)) => Ended::Partial,
-        (ended, _) => ended,
+    // The command did what was asked, but part of what it made or said is not where it belongs.
+    let incomplete = held_back.or(kept.lost);
+    let ended = match (ended, &repair, &incomplete) {
+        (Ended::Succeeded, Some(_), _) => Ended::Failed,
+        (Ended::Succeeded, None, Some(_)) => Ended::Partial,
+        (ended, _, _) => ended,
     };
     Outcome {
         ended,
-        error: error.or(kept.lost),
+        error: repair.or(error).or(incomplete),
         truncation: kept.truncation,
         artifacts: kept.artifacts,
         cpu_ms: Some(exit.usage.user_ms.saturating_add(exit.usage.system_ms)),

@@ -133,6 +133,114 @@ fn p11_p007_a_command_cannot_write_what_runs_code_later() {
     assert!(!bench.at(".git/hooks/pre-commit").exists());
 }
 
+/// What `script` made that would make other programs run code, by the names that it is held under.
+fn held(bench: &Bench, script: &str) -> Vec<String> {
+    let told = bench.sh(script);
+    let held = told.at("/result/held");
+    let held: Vec<String> =
+        held.as_array().into_iter().flatten().map(|name| name.as_str().unwrap().into()).collect();
+    let end = if held.is_empty() { ("succeeded", "") } else { ("partial", "held_back") };
+    assert_eq!(told.end(), end, "{script}: {}", told.all());
+    for name in &held {
+        let (made, _) = name.split_once(".held-by-chancery").unwrap();
+        assert!(bench.at(made).symlink_metadata().is_err(), "{script}: `{made}` is still there");
+        assert!(bench.at(name).symlink_metadata().is_ok(), "{script}: `{name}` is lost");
+    }
+    held
+}
+
+#[test]
+fn p11_p007_what_runs_code_later_cannot_be_made_where_it_was_not() {
+    let git = "-c core.fsmonitor=false -c init.defaultBranch=main";
+    let cases = [
+        ("mkdir .vscode && echo evil > .vscode/tasks.json", ".vscode/tasks.json"),
+        ("mkdir -p a/.claude && echo evil > a/.claude/settings.json", "a/.claude"),
+        ("mkdir .husky && echo evil > .husky/pre-commit", ".husky"),
+        ("echo evil > .envrc", ".envrc"),
+        ("echo evil > .mcp.json", ".mcp.json"),
+        ("echo evil > .git/config.worktree", ".git/config.worktree"),
+        ("echo ../evil > .git/commondir", ".git/commondir"),
+        ("mkdir .git/hooks && echo evil > .git/hooks/pre-commit", ".git/hooks"),
+        (
+            "mkdir -p .git/modules/a/b && echo evil > .git/modules/a/b/config",
+            ".git/modules/a/b/config",
+        ),
+        ("mkdir sub && echo 'gitdir: ../evil' > sub/.git", "sub/.git"),
+        (&format!("git {git} init -q sub && git -C sub config core.fsmonitor evil"), "sub/.git"),
+        ("mkdir conf && echo evil > conf/settings.json && ln -s conf .claude", ".claude"),
+        (
+            "mkdir -p node_modules/x/.git && echo evil > node_modules/x/.git/config",
+            "node_modules/x/.git",
+        ),
+        ("mkdir t && cd t && echo evil > .envrc && ln .envrc ../.envrc && rm .envrc", ".envrc"),
+    ];
+    for (script, made) in cases {
+        let bench = Bench::with(&[(".git/HEAD", b"ref: refs/heads/main\n"), (".git/config", b"")]);
+        let held = held(&bench, script);
+        assert_eq!(held, [format!("{made}.held-by-chancery")], "{script}");
+    }
+}
+
+#[test]
+fn p11_what_was_there_or_runs_nothing_keeps_its_name() {
+    let bench = Bench::with(&[
+        (".git/HEAD", b"ref: refs/heads/main\n"),
+        (".git/config", b""),
+        (".husky/pre-commit", b"mine\n"),
+        (".envrc", b"mine\n"),
+    ]);
+    let script = "mkdir -p node_modules/x/.github/workflows lib/site-packages src && echo a > src/a.rs \
+                  && echo a > node_modules/x/.github/workflows/ci.yml && echo a > lib/site-packages/x.pth \
+                  && mkdir -p .git/refs/heads .git/logs && echo a > .git/refs/heads/hooks && echo b > .git/index";
+    assert!(held(&bench, script).is_empty());
+    assert_eq!(bench.text("lib/site-packages/x.pth"), "a\n");
+    assert_eq!(bench.text(".git/refs/heads/hooks"), "a\n");
+    assert_eq!(
+        (bench.text(".envrc"), bench.text(".husky/pre-commit")),
+        ("mine\n".into(), "mine\n".into())
+    );
+}
+
+#[test]
+fn p11_a_worktrees_pointer_cannot_be_turned() {
+    let bench = Bench::with(&[(".git", b"gitdir: ../main/.git/worktrees/a\n")]);
+    let script = "echo 'gitdir: evil' > .git; rm -f .git; mv .git x; mkdir .git; \
+                  mkdir e && echo 'gitdir: evil' > e/x && mv -f e/x .git; ln -sf e .git; true";
+    assert!(held(&bench, script).is_empty());
+    assert_eq!(bench.text(".git"), "gitdir: ../main/.git/worktrees/a\n");
+}
+
+#[test]
+fn p11_a_link_under_such_a_name_cannot_be_turned() {
+    for script in [
+        "mkdir evil && rm .claude && ln -s evil .claude",
+        "rm .claude && mkdir .claude && echo evil > .claude/settings.json",
+    ] {
+        let bench = Bench::with(&[("conf/settings.json", b"mine\n")]);
+        std::os::unix::fs::symlink("conf", bench.at(".claude")).unwrap();
+        let held = held(&bench, script);
+        assert_eq!(held, [".claude.held-by-chancery"]);
+        assert_eq!(bench.text("conf/settings.json"), "mine\n");
+    }
+    let bench = Bench::new();
+    std::os::unix::fs::symlink("later", bench.at(".envrc")).unwrap();
+    let held = held(&bench, "echo evil > later");
+    assert_eq!(held.len(), 1, "a link that led nowhere: {held:?}");
+}
+
+#[test]
+fn p11_a_second_thing_put_aside_does_not_replace_the_first() {
+    let bench = Bench::new();
+    let first = held(&bench, "echo one > .envrc");
+    let second = held(&bench, "echo two > .envrc");
+    assert_eq!(bench.text(&first[0]), "one\n");
+    assert_eq!(bench.text(&second[0]), "two\n");
+    let many = bench.sh("for i in $(seq 40); do mkdir d$i; echo evil > d$i/.envrc; done; exit 3");
+    assert_eq!(many.end(), ("failed", "command_failed"), "{}", many.all());
+    assert_eq!(many.at("/result/held").as_array().unwrap().len(), 16);
+    assert!(!(1..=40).any(|at| bench.at(&format!("d{at}/.envrc")).exists()));
+}
+
 #[test]
 fn x1_a_program_that_is_not_there_is_told_apart() {
     let bench = Bench::new();

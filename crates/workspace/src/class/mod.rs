@@ -13,6 +13,7 @@ use crate::path::RepoPath;
 
 mod table;
 mod protected;
+mod made;
 
 pub use protected::Protected;
 use table::{Entry, PUBLIC, TABLE};
@@ -67,10 +68,25 @@ impl PathClass {
 pub fn classify(path: &RepoPath) -> PathClass {
     let folded: Vec<Vec<u8>> = path.components().map(fold).collect();
     let names: Vec<&[u8]> = folded.iter().map(Vec::as_slice).collect();
+    let class = if runs_from_store(&names) {
+        PathClass::ExecutableConfiguration
+    } else {
+        PathClass::Ordinary
+    };
     COMPILED
         .iter()
         .filter(|rule| rule.covers(&names))
-        .fold(PathClass::Ordinary, |class, rule| class.stricter(rule.class))
+        .fold(class, |class, rule| class.stricter(rule.class))
+}
+
+/// Whether a path lies in a store of git, its submodules and worktrees included, and decides what git runs:
+/// configuration, where that is looked for, and hooks.
+fn runs_from_store(names: &[&[u8]]) -> bool {
+    let is_store = |name: &&[u8]| matches!(*name, b".git" | b"git~1");
+    let Some(store) = names.iter().position(is_store) else { return false };
+    let beneath = names.get(store + 1..).unwrap_or_default();
+    matches!(beneath.last(), Some(&(b"config" | b"config.worktree" | b"commondir")))
+        || beneath.contains(&b"hooks".as_slice())
 }
 
 /// Whether a path could have a class for its last name. Where this is `false` and the path's folder is ordinary, so is

@@ -3,7 +3,7 @@
 //! It looks everywhere beneath the root, ignored folders too, and errs towards saying too much: what it could
 //! not look into for its bound is named as a whole. It must never open a file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -27,8 +27,21 @@ const STORED_CONTENT: &[&[u8]] = &[b"objects", b"refs", b"logs", b"lfs"];
 pub struct Protected {
     /// Everything that is [`PathClass::Secret`].
     pub secrets: Vec<PathBuf>,
-    /// Everything that is [`PathClass::ExecutableConfiguration`].
+    /// Everything that is [`PathClass::ExecutableConfiguration`], and pointers to version control stores.
     pub executable_configuration: Vec<PathBuf>,
+    /// By name, what can make other programs run code: executable configuration and version control stores.
+    pub(super) runs: BTreeMap<RepoPath, Behind>,
+    /// Whether the bound on names left nothing out.
+    pub(super) is_complete: bool,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    Folder,
+    File,
+    /// A link, and what it leads to inside of the workspace, if anything.
+    Link(Option<RepoPath>),
 }
 
 /// The same while it is collected, relative to the root.
@@ -36,6 +49,8 @@ pub struct Protected {
 struct Found {
     secrets: BTreeSet<RepoPath>,
     executable_configuration: BTreeSet<RepoPath>,
+    runs: BTreeMap<RepoPath, Behind>,
+    is_bounded: bool,
 }
 
 impl Found {
@@ -67,6 +82,8 @@ impl Workspace {
                 continue;
             };
             let in_store = path.components().any(is_version_control);
+            // Elsewhere in a store, a folder of such a name may be that of a submodule.
+            let is_git_store = in_store && folder.names.iter().any(|name| name.bytes == b"HEAD");
             // In an ordinary folder, an ordinary name needs no more looking at.
             let is_ordinary = !in_store && classify(&path) == PathClass::Ordinary;
             for name in folder.names {
@@ -76,21 +93,31 @@ impl Workspace {
                 }
                 let below = path.child(&name.bytes);
                 match name.kind {
-                    FileKind::Symlink => self.behind_link(&below, &mut found),
+                    FileKind::Symlink => self.behind_link(below, &mut found),
                     FileKind::Directory
-                        if in_store && STORED_CONTENT.contains(&name.bytes.as_slice()) => {}
+                        if is_git_store && STORED_CONTENT.contains(&name.bytes.as_slice()) => {}
                     kind => {
                         let is_folder = kind == FileKind::Directory;
                         let too_much = names_left == 0 || below.as_bytes().len() >= MAX_PATH_BYTES;
+                        found.is_bounded |= is_folder && too_much;
+                        let is_store = is_version_control(&name.bytes);
                         let class = match classify(&below) {
                             PathClass::Ordinary | PathClass::VersionControl
                                 if is_folder && too_much =>
                             {
                                 PathClass::Secret
                             }
+                            // A pointer to a store, which decides whose configuration counts.
+                            PathClass::VersionControl if is_store && !is_folder => {
+                                PathClass::ExecutableConfiguration
+                            }
                             class => class,
                         };
                         let runs = class == PathClass::ExecutableConfiguration;
+                        if (runs && !is_covered) || is_store {
+                            let behind = if is_folder { Behind::Folder } else { Behind::File };
+                            found.runs.insert(below.clone(), behind);
+                        }
                         if let Some(paths) = found.of(class).filter(|_| !(runs && is_covered)) {
                             paths.insert(below.clone());
                         }
@@ -103,20 +130,26 @@ impl Workspace {
                 names_left = names_left.saturating_sub(1);
             }
         }
-        self.absolute(&found)
+        self.absolute(found)
     }
 
     /// The target inside of a link, with the stricter class of both names.
-    fn behind_link(&self, link: &RepoPath, found: &mut Found) {
-        let Ok(resolved) = self.resolve(link) else { return };
-        if !resolved.real.is_root()
+    fn behind_link(&self, link: RepoPath, found: &mut Found) {
+        let resolved = self.resolve(&link).ok();
+        let is_store = link.name().is_some_and(is_version_control);
+        if is_store || classify(&link) == PathClass::ExecutableConfiguration {
+            let target = resolved.as_ref().map(|resolved| resolved.real.clone());
+            found.runs.insert(link, Behind::Link(target));
+        }
+        if let Some(resolved) = resolved
+            && !resolved.real.is_root()
             && let Some(paths) = found.of(resolved.class)
         {
             paths.insert(resolved.real);
         }
     }
 
-    fn absolute(&self, found: &Found) -> Protected {
+    fn absolute(&self, found: Found) -> Protected {
         let root = self.real_root();
         let absolute = |path: &RepoPath| {
             let mut bytes = root.clone();
@@ -129,6 +162,8 @@ impl Workspace {
         Protected {
             secrets: found.secrets.iter().map(absolute).collect(),
             executable_configuration: found.executable_configuration.iter().map(absolute).collect(),
+            runs: found.runs,
+            is_complete: !found.is_bounded,
         }
     }
 }

@@ -31,11 +31,15 @@ fn w9_secrets_are_found_everywhere_and_by_their_real_paths() {
 fn p11_executable_configuration_is_found_in_nested_stores_too() {
     let tree = Tree::new();
     for name in [
+        ".git/HEAD",
+        ".git/commondir",
         ".git/config",
         ".git/hooks/pre-commit",
         ".git/objects/aa/config",
         ".git/modules/m/hooks/x",
+        ".git/modules/libs/lfs/config",
         "vendor/lib/.git/config",
+        "worktree/.git",
         ".github/workflows/ci.yml",
         ".vscode/tasks.json",
         "src/main.rs",
@@ -46,12 +50,15 @@ fn p11_executable_configuration_is_found_in_nested_stores_too() {
     assert_eq!(
         found,
         [
+            ".git/commondir",
             ".git/config",
             ".git/hooks",
+            ".git/modules/libs/lfs/config",
             ".git/modules/m/hooks",
             ".github/workflows",
             ".vscode/tasks.json",
             "vendor/lib/.git/config",
+            "worktree/.git",
         ]
     );
 }
