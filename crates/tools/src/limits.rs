@@ -72,3 +72,8 @@ impl Limits {
         whole.saturating_sub(FRAME_BYTES)
     }
 }
+
+/// What a value takes in an answer, bytes of JSON.
+pub(crate) fn json_bytes(value: &impl Serialize) -> u64 {
+    serde_json::to_string(value).map_or(u64::MAX, |text| text.len().try_into().unwrap_or(u64::MAX))
+}

@@ -23,7 +23,7 @@ use workspace::{
 
 use crate::Place;
 use crate::fault;
-use crate::limits::ReadLimits;
+use crate::limits::{ReadLimits, json_bytes};
 
 /// The most files in one call.
 const FILES: usize = 32;
@@ -431,12 +431,6 @@ impl Pages {
             ..Outcome::succeeded(Shown { files: self.files })
         }
     }
-}
-
-/// What a value takes in an answer, bytes of JSON.
-fn json_bytes(value: &impl Serialize) -> u64 {
-    let text = serde_json::to_string(value).unwrap_or_default();
-    u64::try_from(text.len()).unwrap_or(u64::MAX)
 }
 
 /// The entry for `files` that goes on where an answer was cut.

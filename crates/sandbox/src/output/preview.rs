@@ -47,6 +47,28 @@ impl HeadTail {
         }
     }
 
+    /// Keeps no more than so much from here on; what it held beyond that counts as dropped.
+    pub fn shrink(&mut self, head_bytes: usize, tail_bytes: usize) {
+        self.head_bound = self.head_bound.min(head_bytes);
+        self.tail_bound = self.tail_bound.min(tail_bytes);
+        let kept = std::mem::take(&mut self.head);
+        let (head, rest) = kept.split_at_checked(self.head_bound).unwrap_or((&kept, &[]));
+        self.head = head.to_vec();
+        if self.passed_bytes == 0 {
+            // Nothing lies between the two yet, so what the head loses is the tail's.
+            for byte in rest.iter().rev() {
+                self.tail.push_front(*byte);
+            }
+        } else {
+            self.passed_bytes += rest.len() as u64;
+            self.passed_lines += count_lines(rest);
+        }
+        let over = self.tail.len().saturating_sub(self.tail_bound);
+        let lines = self.tail.drain(..over).filter(|byte| *byte == b'\n').count();
+        self.passed_lines += lines as u64;
+        self.passed_bytes += over as u64;
+    }
+
     /// Bytes that passed through.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
@@ -182,6 +204,22 @@ mod tests {
                 let shown = check((head, tail), stream.as_bytes(), 5);
                 assert!(!shown.head.contains('\u{fffd}') && !shown.tail.contains('\u{fffd}'));
             }
+        }
+    }
+
+    #[test]
+    fn x6_what_is_shrunk_shows_what_it_would_have_kept_from_the_start() {
+        let stream: Vec<u8> = (0..200).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
+        for (before, after) in [((64, 100), (7, 30)), ((4096, 4096), (64, 100)), ((9, 9), (99, 0))]
+        {
+            let mut kept = HeadTail::new(before.0, before.1);
+            kept.push(&stream);
+            kept.shrink(after.0, after.1);
+            let bounds = (before.0.min(after.0), before.1.min(after.1));
+            assert_eq!(kept.text(), check(bounds, &stream, 64));
+            kept.push(b"more\n");
+            let more = [stream.as_slice(), b"more\n"].concat();
+            assert_eq!(kept.text(), check(bounds, &more, 64));
         }
     }
 

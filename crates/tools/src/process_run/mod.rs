@@ -176,10 +176,8 @@ impl Tool for ProcessRun {
         command.read_only.clone_from(&before.executable_configuration);
         command.masked.clone_from(&before.secrets);
         command.limits.wall_ms = command.limits.wall_ms.min(hands.remaining_ms()).max(1);
-        // A stream rarely needs its half; what one leaves, the other does not get: simple and predictable.
-        let share = job.text_bytes / 2;
-        let mut stdout = Spill::new("stdout", share, hands.artifacts());
-        let mut stderr = Spill::new("stderr", share, hands.artifacts());
+        let mut stdout = Spill::new("stdout", job.text_bytes, hands.artifacts());
+        let mut stderr = Spill::new("stderr", job.text_bytes, hands.artifacts());
         let streams = Streams { stdout: &mut stdout, stderr: &mut stderr };
         match job.jail.run(&command, streams, &stop) {
             Ok(exit) => {
@@ -187,7 +185,7 @@ impl Tool for ProcessRun {
                     Access::ReadWrite => Aside::put(&self.workspace, &before),
                     Access::ReadOnly => Aside::default(),
                 };
-                ran(&exit, stdout, stderr, aside)
+                ran(&exit, (stdout, stderr), aside, job.text_bytes)
             }
             Err(error) => Outcome::failed(fault::run(&error)),
         }

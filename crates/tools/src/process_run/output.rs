@@ -7,6 +7,11 @@ use sandbox::{HeadTail, Sink};
 use serde::Serialize;
 use wire::receipt::Artifact;
 
+use crate::limits::json_bytes;
+
+/// How often a preview is made smaller before it is given up.
+const SHRINKS: usize = 16;
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Output {
     /// The whole, if nothing was left out.
@@ -38,20 +43,47 @@ enum Whole {
 }
 
 impl<'a> Spill<'a> {
-    /// A stream whose preview has at most `preview_bytes`, a quarter of them for the beginning.
+    /// A stream of which at most `preview_bytes` are shown, a quarter of them from the beginning.
     pub(super) fn new(
         name: &'static str,
         preview_bytes: u64,
         artifacts: &'a dyn Artifacts,
     ) -> Spill<'a> {
-        let bytes = usize::try_from(preview_bytes).unwrap_or(usize::MAX);
-        let preview = HeadTail::new(bytes / 4, bytes - bytes / 4);
+        let (head, tail) = parts(preview_bytes);
+        let preview = HeadTail::new(head, tail);
         Spill { name, preview, preview_bytes, artifacts, held: Vec::new(), whole: Whole::Held }
     }
 
-    /// The preview, and the artifact if there was more than it shows.
-    pub(super) fn finish(self) -> (Output, io::Result<Option<Artifact>>) {
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What showing it costs, bytes of JSON.
+    pub(super) fn cost(&self) -> u64 {
         let shown = self.preview.text();
+        json_bytes(&shown.head).saturating_add(json_bytes(&shown.tail))
+    }
+
+    /// The preview in `room` bytes of JSON, and the artifact if there was more than it shows.
+    pub(super) fn finish(mut self, room: u64) -> (Output, io::Result<Option<Artifact>>) {
+        let mut bytes = self.preview_bytes;
+        for _ in 0..SHRINKS {
+            let cost = self.cost();
+            if cost <= room {
+                break;
+            }
+            // Text that needs no escapes fits at once; of any other, the rest needs the same escapes about.
+            bytes = bytes.min(cost).saturating_mul(room).checked_div(cost).unwrap_or(0);
+            let (head, tail) = parts(bytes);
+            self.preview.shrink(head, tail);
+        }
+        if self.cost() > room {
+            self.preview.shrink(0, 0);
+        }
+        let shown = self.preview.text();
+        if shown.dropped_bytes > 0 && matches!(self.whole, Whole::Held) {
+            self.whole = self.spill().map_or_else(Whole::Lost, Whole::Spilling);
+        }
         let output = Output {
             head: shown.head,
             tail: shown.tail,
@@ -74,6 +106,19 @@ impl<'a> Spill<'a> {
     }
 }
 
+/// How much of a preview is the beginning of a stream, and how much its end.
+fn parts(bytes: u64) -> (usize, usize) {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    (bytes / 4, bytes - bytes / 4)
+}
+
+/// What two streams get of the room: each what it needs if it can be had, and otherwise no less than half.
+pub(super) fn shares(room: u64, first: u64, second: u64) -> (u64, u64) {
+    let half = room / 2;
+    let first = first.min(room.saturating_sub(second.min(half)));
+    (first, room.saturating_sub(first))
+}
+
 impl Sink for Spill<'_> {
     fn chunk(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.preview.push(bytes);
@@ -82,10 +127,7 @@ impl Sink for Spill<'_> {
             if self.preview.total_bytes() <= self.preview_bytes {
                 return Ok(());
             }
-            self.whole = match self.spill() {
-                Ok(writer) => Whole::Spilling(writer),
-                Err(error) => Whole::Lost(error),
-            };
+            self.whole = self.spill().map_or_else(Whole::Lost, Whole::Spilling);
             return Ok(());
         }
         if let Whole::Spilling(writer) = &mut self.whole

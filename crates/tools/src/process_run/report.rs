@@ -9,8 +9,9 @@ use wire::receipt::{Artifact, Bound, Count, Truncation};
 use wire::{Code, Error};
 
 use super::aside::Aside;
-use super::output::{Output, Spill};
+use super::output::{Output, Spill, shares};
 use crate::fault;
+use crate::limits::json_bytes;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Ran {
@@ -42,13 +43,22 @@ enum How {
     OutputLimit,
 }
 
-/// The sandbox's report as an outcome.
-pub(super) fn ran(exit: &Exit, stdout: Spill<'_>, stderr: Spill<'_>, aside: Aside) -> Outcome<Ran> {
+/// The sandbox's report as an outcome that takes about `room` bytes of JSON.
+pub(super) fn ran(
+    exit: &Exit,
+    (stdout, stderr): (Spill<'_>, Spill<'_>),
+    aside: Aside,
+    room: u64,
+) -> Outcome<Ran> {
     let (ending, ended, error) = end(&exit.ending);
     let (repair, held_back) = match aside.error() {
         Some(error) if error.code == Code::NeedsRepair => (Some(error), None),
         other => (None, other),
     };
+    let told =
+        [json_bytes(&aside.held), json_bytes(&error), json_bytes(&repair), json_bytes(&held_back)];
+    let room = told.into_iter().fold(room, u64::saturating_sub);
+    let (stdout_room, stderr_room) = shares(room, stdout.cost(), stderr.cost());
     let mut kept = Kept::default();
     let result = Ran {
         ending,
@@ -60,8 +70,8 @@ pub(super) fn ran(exit: &Exit, stdout: Spill<'_>, stderr: Spill<'_>, aside: Asid
             Ending::Signaled { name, .. } => Some(name),
             _ => None,
         },
-        stdout: kept.close(stdout, "stdout"),
-        stderr: kept.close(stderr, "stderr"),
+        stdout: kept.close(stdout, stdout_room),
+        stderr: kept.close(stderr, stderr_room),
         ended_leftovers: u64::from(exit.leftover),
         wall_ms: exit.usage.wall_ms,
         held: aside.held,
@@ -124,8 +134,9 @@ struct Kept {
 }
 
 impl Kept {
-    fn close(&mut self, spill: Spill<'_>, field: &str) -> Output {
-        let (output, whole) = spill.finish();
+    fn close(&mut self, spill: Spill<'_>, room: u64) -> Output {
+        let field = spill.name();
+        let (output, whole) = spill.finish(room);
         let artifact = whole.unwrap_or_else(|reason| {
             self.lost = Some(fault::machine("keep the whole output", &reason));
             None

@@ -7,7 +7,7 @@ mod request;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::ports::Observation;
+use engine::ports::{Artifacts, Observation};
 use engine::tool::{Ended, View};
 use engine::{Demand, Hands, Outcome, Plan, Reconciled, Resource, Tool};
 use schemars::JsonSchema;
@@ -17,14 +17,18 @@ use wire::contract::{
     Cancellation, EffectClass, Lifecycle, Operation, Reconciliation, ResourceKind, Reversibility,
     Route,
 };
-use wire::receipt::{Bound, Count, Truncation};
+use wire::receipt::{Artifact, Bound, Count, Truncation};
 use wire::{Code, Digest, Error, ToolContract};
 use workspace::patch::{self, Intended, PatchPlan, Settled, Targets, Touch, TouchKind};
 use workspace::{RepoPath, Workspace};
 
 use crate::Place;
 use crate::fault;
+use crate::limits::json_bytes;
 use request::Arguments;
+
+/// Room for what is said of a cut, bytes of JSON.
+const CUT_BYTES: u64 = 256;
 
 pub(crate) struct RepositoryPatch {
     workspace: Arc<Workspace>,
@@ -39,7 +43,8 @@ pub(crate) struct Changed {
 
 pub(crate) struct Job {
     plan: PatchPlan,
-    diff_bytes: u64,
+    /// Room for the result, bytes of JSON.
+    room: u64,
 }
 
 impl RepositoryPatch {
@@ -124,24 +129,20 @@ impl Tool for RepositoryPatch {
             demands,
             effect: EffectClass::WriteFiles,
             output_bytes: arguments.limits.output_bytes(),
-            job: Job { plan, diff_bytes: arguments.limits.text_bytes() },
+            job: Job { plan, room: arguments.limits.text_bytes() },
         })
     }
 
     fn run(&self, job: Job, hands: &Hands<'_>) -> Outcome<Changed> {
-        let (diff, left_out) = job.plan.diff(job.diff_bytes);
+        let diff = job.plan.diff();
         match job.plan.apply(&self.workspace, &self.journals, &|| hands.is_over()) {
             Ok(touches) => {
-                let files = touches.iter().map(touch).collect();
-                let truncation = (left_out > 0).then(|| Truncation {
-                    field: "/result/diff".to_owned(),
-                    bound: Bound::Bytes,
-                    left_out: Count::Exact(left_out),
-                    artifact: None,
-                    continuation: None,
-                });
+                let files: Vec<Value> = touches.iter().map(touch).collect();
+                let room = job.room.saturating_sub(json_bytes(&files));
+                let Shown { diff, truncation, artifacts } = shown(diff, room, hands.artifacts());
                 Outcome {
-                    truncation: truncation.into_iter().collect(),
+                    truncation,
+                    artifacts,
                     observed: observations(&touches),
                     ..Outcome::succeeded(Changed { files, diff })
                 }
@@ -177,6 +178,44 @@ impl Tool for RepositoryPatch {
             }
         }
     }
+}
+
+/// A diff as far as there is room for it.
+#[derive(Default)]
+struct Shown {
+    diff: String,
+    truncation: Vec<Truncation>,
+    artifacts: Vec<Artifact>,
+}
+
+/// Cuts a diff at a line before `room` bytes of JSON; the whole is kept apart then (F7).
+fn shown(mut diff: String, room: u64, artifacts: &dyn Artifacts) -> Shown {
+    if json_bytes(&diff) <= room {
+        return Shown { diff, ..Shown::default() };
+    }
+    let room = room.saturating_sub(CUT_BYTES);
+    let mut taken = 0_u64;
+    let fits = |line: &&str| {
+        taken = taken.saturating_add(json_bytes(line));
+        taken <= room
+    };
+    let kept: usize = diff.split_inclusive('\n').take_while(fits).map(str::len).sum();
+    let write = || {
+        let mut writer = artifacts.create()?;
+        writer.write(diff.as_bytes())?;
+        writer.finish("diff", "text/x-diff")
+    };
+    // The change has landed, and what it was can be seen in the files: a store that refuses does not undo it.
+    let whole = write().ok();
+    let cut = Truncation {
+        field: "/result/diff".to_owned(),
+        bound: Bound::Bytes,
+        left_out: Count::Exact(u64::try_from(diff.len() - kept).unwrap_or(u64::MAX)),
+        artifact: whole.as_ref().map(|artifact| artifact.digest.clone()),
+        continuation: None,
+    };
+    diff.truncate(kept);
+    Shown { diff, truncation: vec![cut], artifacts: whole.into_iter().collect() }
 }
 
 /// One changed file, as the planner sees it and as recovery reads it again.

@@ -163,3 +163,79 @@ fn w2_files_that_find_no_room_are_named_and_read_later() {
         assert_eq!(read, (0..32).map(content).collect::<String>(), "under {bound}");
     }
 }
+
+fn digest(value: Value) -> wire::Digest {
+    serde_json::from_value(value).unwrap()
+}
+
+/// What a command printed and what is shown of it: the beginning and the end, and the whole as an artifact.
+fn check_stream(bench: &Bench, told: &Told, name: &str, whole: &[u8]) {
+    let part = |part: &str| told.at(&format!("/result/{name}/{part}"));
+    let text = |name: &str| part(name).as_str().unwrap_or_default().to_owned();
+    let (head, tail) = (text("head"), text("tail"));
+    let left_out = part("left_out_bytes").as_u64().unwrap();
+    assert_eq!(part("total_bytes").as_u64().unwrap(), whole.len() as u64);
+    assert_eq!(head.len() as u64 + left_out + tail.len() as u64, whole.len() as u64, "{name}");
+    assert!(whole.starts_with(head.as_bytes()) && whole.ends_with(tail.as_bytes()), "{name}");
+    let cuts = [0, 1].map(|nth| format!("/truncation/{nth}"));
+    let is_ours = |cut: &String| told.text(&format!("{cut}/field")) == format!("/result/{name}");
+    match cuts.into_iter().find(is_ours) {
+        None => assert_eq!(left_out, 0, "{name}"),
+        Some(cut) => {
+            assert!(tail.len() > head.len(), "the end says more: {}", told.all());
+            assert_eq!(told.at(&format!("{cut}/left_out/exact")).as_u64(), Some(left_out));
+            let kept = bench.artifact(&digest(told.at(&format!("{cut}/artifact"))));
+            assert!(kept == whole, "{name}: {} of {} are kept", kept.len(), whole.len());
+        }
+    }
+}
+
+#[test]
+fn f7_x6_a_commands_output_fits_every_bound_with_its_end_and_its_exit_code() {
+    let long: Vec<String> = texts();
+    let words = "short\n".to_owned();
+    let pairs = long.iter().map(|text| (text, &words)).chain(long.iter().zip(long.iter().rev()));
+    for (at, (out, err)) in pairs.enumerate() {
+        let bench = Bench::with(&[("out", out.as_bytes()), ("err", err.as_bytes())]);
+        for bound in BOUNDS {
+            let script = "cat out; cat err >&2; echo > .envrc; exit 3";
+            let arguments = json!({ "shell": { "script": script }, "limits": { "bytes": bound } });
+            let told = bench.call("process_run", arguments);
+            assert_eq!(told.end(), ("failed", "command_failed"), "{at} under {bound}");
+            let bytes = u64::try_from(told.all().len()).unwrap();
+            assert!(bytes <= bound, "{at}: {bytes} bytes are over {bound}: {}", told.all());
+            assert!(
+                bytes > bound / 2 || out.len() + err.len() < 20_000,
+                "{at}: {bytes} of {bound}"
+            );
+            assert_eq!(told.at("/result/exit_code"), json!(3));
+            assert_ne!(told.at("/result/held"), Value::Null);
+            check_stream(&bench, &told, "stdout", out.as_bytes());
+            check_stream(&bench, &told, "stderr", err.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn f7_a_diff_is_cut_at_a_line_and_kept_whole() {
+    for text in texts() {
+        for bound in BOUNDS {
+            let bench = Bench::new();
+            let change = json!({ "action": "create", "path": "f", "content": text });
+            let arguments = json!({ "changes": [change], "limits": { "bytes": bound } });
+            let told = bench.call("repository_patch", arguments);
+            check_one_cut(&told, bound);
+            let shown = told.text("/result/diff");
+            assert_eq!(told.text("/result/files/0/change"), "created");
+            assert!(shown.starts_with("--- /dev/null\n+++ b/f\n@@ "), "{}", told.all());
+            if told.at("/truncation/0") != Value::Null {
+                assert_eq!(told.text("/truncation/0/field"), "/result/diff");
+                let whole = bench.artifact(&digest(told.at("/truncation/0/artifact")));
+                let whole = String::from_utf8(whole).unwrap();
+                let left_out = told.at("/truncation/0/left_out/exact").as_u64().unwrap();
+                assert_eq!(shown.len() as u64 + left_out, whole.len() as u64);
+                assert!(whole.starts_with(&shown) && shown.ends_with('\n'));
+            }
+        }
+    }
+}

@@ -196,7 +196,7 @@ fn p4_a_diff_of_a_plan_is_a_diff_that_lands() {
     changes
         .extend(parse_diff("diff --git a/run b/run\nold mode 100644\nnew mode 100755\n").unwrap());
     let plan = scratch.workspace.targets(changes).unwrap().plan(&seen).unwrap();
-    let (diff, _) = plan.diff(1 << 20);
+    let diff = plan.diff();
     plan.apply(&scratch.workspace, &scratch.journals(), &|| false).unwrap();
     let again = Scratch::with(files);
     again.diff(&diff).unwrap();

@@ -14,7 +14,6 @@ use crate::patch::apply::folder::Rights;
 use crate::patch::error::{ChangeError, LineRange, PatchError, Refusal};
 use crate::patch::targets::Located;
 use crate::path::RepoPath;
-use crate::text::cut;
 
 use draft::Draft;
 
@@ -92,20 +91,12 @@ impl PatchPlan {
         self.files.iter().map(|file| &file.touch)
     }
 
-    /// A unified diff of all of it, cut at a line before `max_bytes`, and how many bytes were left out.
+    /// A unified diff of all of it.
     #[must_use]
-    pub fn diff(&self, max_bytes: u64) -> (String, u64) {
+    pub fn diff(&self) -> String {
         // As soon as one file needs a header that only `git` has, every file starts with one.
         let as_git = self.files.iter().any(Planned::needs_headers);
-        let whole: String = self.files.iter().map(|file| file.diff(as_git)).collect();
-        let max = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        if whole.len() <= max {
-            return (whole, 0);
-        }
-        let kept = cut(&whole, max);
-        let kept = kept.get(..kept.rfind('\n').map_or(0, |at| at + 1)).unwrap_or(kept);
-        let left_out = u64::try_from(whole.len() - kept.len()).unwrap_or(u64::MAX);
-        (kept.to_owned(), left_out)
+        self.files.iter().map(|file| file.diff(as_git)).collect()
     }
 }
 
